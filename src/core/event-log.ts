@@ -6,27 +6,27 @@ import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
   readonly store: Pick<Store, 'addEvents'>;
-  /** How many events the store keeps; with 0 it keeps only those of the audit class. */
+  /** Maximum number of stored events. With 0, only audit events are stored. */
   readonly maxEvents: number;
-  /** Reports events that are lost because they could not be written. */
+  /** Called when events are lost because they could not be written. */
   readonly onFailure: FailureReporter;
-  /** Writes together with other parts of the process. Default: alone. */
+  /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
 }
 
-/** Maximum number of events that wait to be written; beyond it the oldest are dropped. */
+/** Maximum number of events waiting to be written; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
-/** Maximum number of prunes whose run is remembered, so that later events about them belong to the same run. */
+/** Maximum number of prunes whose run is remembered, so that later events about them are filed under the same run. */
 const MAX_PRUNES = 10_000;
 
-/** The run of events outside any conversation: tool calls by clients. */
+/** Run of events outside any conversation: tool calls by clients. */
 export const MCP_RUN = 'mcp';
-/** Events of connections that carry no request. */
+/** Run of events about connections that carry no request. */
 export const CONNECTION_RUN = 'connection';
-/** Events of the store's upkeep. */
+/** Run of store maintenance events. */
 export const STORE_RUN = 'store';
 
-/** Collects events and writes them a moment later in batches; no caller waits for the write. */
+/** Collects events and writes them in batches shortly afterwards; no caller waits for the write. */
 export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
   readonly #runOfPrune = new BoundedMap<string, string>(MAX_PRUNES);
@@ -49,7 +49,7 @@ export class EventLog implements EventSink {
     if (this.#waiting.length > 0) this.#behind.soon(this.#waiting.length);
   }
 
-  /** The run in which this process last saw a prune; `MCP_RUN` if it has seen none. */
+  /** The run in which this process last saw a prune; `MCP_RUN` if unknown. */
   runOf(pruneId: string): string {
     return this.#runOfPrune.peek(pruneId) ?? MCP_RUN;
   }
@@ -59,7 +59,7 @@ export class EventLog implements EventSink {
     return this.#behind.flush();
   }
 
-  /** Calls back after each write, until the returned function is called. */
+  /** Calls the listener after each write, until the returned function is called. */
   onWritten(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -80,7 +80,7 @@ export class EventLog implements EventSink {
   }
 }
 
-/** Drops the oldest events beyond the limit, keeping audit events in preference to others. */
+/** Drops the oldest events beyond the limit, audit events last. */
 function withinLimit(events: readonly EventRecord[]): EventRecord[] {
   const audits = events.filter(({ audit }) => audit).slice(-MAX_WAITING);
   const room = MAX_WAITING - audits.length;

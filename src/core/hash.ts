@@ -7,14 +7,14 @@ function hex32(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex').slice(0, 32);
 }
 
-/** Hash of a text, 32 hex digits, over its UTF-16 units (lone surrogates included). */
+/** Hash of a text over its UTF-16 units (lone surrogates included), as 32 hex digits. */
 export function textHash(text: string): string {
-  // UTF-8 cannot represent a lone surrogate, so two different texts would get the same hash.
+  // UTF-8 encodes all lone surrogates alike, so two different texts would get the same hash.
   const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
   return hex32(bytes);
 }
 
-/** 32 hex digits over several strings; no two different lists give the same input. */
+/** Hash of several strings as 32 hex digits; injective on lists of strings before hashing. */
 export function keyOf(...parts: readonly string[]): string {
   return hex32(JSON.stringify(parts));
 }
@@ -37,10 +37,10 @@ export function pruneIdOf(key: string): string {
 }
 
 /**
- * Id of a text of a conversation: `seg_` + 12 base-32 characters.
+ * Id of a text in a conversation: `seg_` + 12 base-32 characters.
  *
  * @param role - `user`, `assistant`, `tool`, or `file` for a file in a message
- * @param source - the call's id, or a file's path; `''` for words
+ * @param source - the call's id, or a file's path; `''` for plain words
  * @param hash - `textHash` of the text
  */
 export function segmentIdOf(role: string, source: string, hash: string): string {
@@ -60,8 +60,8 @@ const PRUNE_ID = /^prn_[0-9A-HJKMNP-TV-Z]{12}$/;
 const PRUNE_ID_LENGTH = 16;
 
 /**
- * A fingerprint that is identical for texts that differ only in volatile values: every alphanumeric run containing a
- * digit (numbers, times, ids, addresses) is treated as the same token.
+ * Fingerprint that ignores volatile values: every alphanumeric run with a digit (number, time, id, address) counts as
+ * the same token.
  */
 export function fingerprint(text: string): string {
   let a = 0x811c9dc5;
@@ -93,7 +93,7 @@ function isWordChar(code: number): boolean {
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
 }
 
-/** The distinct prune ids that a text's markers name, in order, at most `limit`. */
+/** Distinct prune ids in a text's markers, in order, at most `limit`. */
 export function pruneIdsIn(text: string, limit = 256): string[] {
   const ids = new Set<string>();
   const needle = 'prune_id=';
@@ -105,9 +105,9 @@ export function pruneIdsIn(text: string, limit = 256): string[] {
 }
 
 /**
- * Identifies a message by its role, the raw bytes of its texts, and the calls that it makes and answers, which clients
- * repeat from turn to turn. Cache marks, pictures, reasoning and call arguments do not count: messages that differ only
- * in these are cut in the same way.
+ * Identifies a message by its role, the raw bytes of its texts, and the ids of its calls, which clients repeat in every
+ * turn. Cache breakpoints, pictures, reasoning and call arguments are ignored: messages that differ only in these are
+ * cut in the same way.
  */
 export function meaningOf(body: Buffer, { role, texts, calls }: ScannedMessage): string {
   const hash = createHash('sha256').update(role);

@@ -5,9 +5,9 @@ import type { Records } from './ports/records.ts';
 const TOOL = 'model';
 
 /**
- * Stores answers of models as tool replies, which expire after `ttlMs`. They contain the user's words, so their keys begin
- * with the project, like those of other replies: an erasure finds them. `Records` has no look-up of replies, so a key
- * is claimed instead: if the claim succeeds, there is no reply, and the claim is released.
+ * Stores answers of models as tool replies, which expire after `ttlMs`. Answers contain user text, so their keys begin
+ * with the project, like the keys of other replies, and an erasure finds them. `Records` has no look-up of replies, so
+ * a key is claimed instead: if the claim succeeds, there is no reply, and the claim is released.
  */
 export function keptAnswers(
   records: Pick<Records, 'claimReply' | 'keepReply' | 'dropReply'>,

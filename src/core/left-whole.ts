@@ -1,7 +1,7 @@
 import { count, plural } from '../base/counts.ts';
 import { forcedReason } from '../errors/passed-whole.ts';
 
-/** Why a text was left whole, by the code in decisions, events and the ledger. */
+/** Explanations of why a text was left whole, by the code in decisions, events and the ledger. */
 const WORDS: Readonly<Record<string, string>> = {
   too_little_saved: 'cutting it would have saved too little',
   constraints_unmet: 'its limits cannot be met',
@@ -27,13 +27,13 @@ const WORDS: Readonly<Record<string, string>> = {
   off: 'pruning was switched off',
 };
 
-/** Why a text was left whole, in words; a code of a newer version is shown as it is. */
+/** Explains a left-whole code; unknown codes (of newer versions) are returned unchanged. */
 export function leftWholeWords(code: string): string {
   const known = Object.hasOwn(WORDS, code) ? code : (forcedReason(code) ?? code);
   return WORDS[known] ?? code.replaceAll('_', ' ');
 }
 
-/** How many texts were left whole, or how many requests if their texts were not counted. */
+/** Number of texts left whole, or of requests if their texts were not counted. */
 export function leftWholeAmount({ texts, requests }: { readonly texts: number; readonly requests: number }): string {
   return texts === 0 && requests > 0 ? plural(requests, 'request') : count(texts);
 }

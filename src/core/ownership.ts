@@ -2,12 +2,12 @@ import { BoundedMap } from '../base/bounded-map.ts';
 import type { ProjectStore } from './ports/projects.ts';
 import type { Store } from './ports.ts';
 
-/** Pairs of a project and a prune that are remembered as written. */
+/** Maximum number of cached (project, prune) pairs. */
 const MAX_REMEMBERED = 200_000;
 
 /**
- * Which projects sent the text of which original, cached so that a conversation queries the store once. The cache is
- * valid for one epoch of the store, because the owners of a deleted prune are deleted too.
+ * Which projects sent which originals, cached so that each conversation queries the store only once. The cache is valid
+ * for one epoch of the store, because the owners of a deleted prune are deleted too.
  */
 export class Ownership {
   readonly #projects: () => Promise<ProjectStore>;
@@ -31,7 +31,7 @@ export class Ownership {
   }
 
   /**
-   * Registers a project as owner of prunes whose texts it sent. Durable when the promise resolves.
+   * Registers a project as owner of prunes whose texts it sent. Resolves when this is durable.
    *
    * @throws StoreUnavailable
    */
@@ -43,7 +43,7 @@ export class Ownership {
   }
 
   /**
-   * The prunes that the project owns.
+   * Returns the prunes that the project owns.
    *
    * @throws StoreUnavailable
    */

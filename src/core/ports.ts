@@ -14,22 +14,19 @@ export interface ScoreRequest {
   readonly textHash: string;
   readonly goal: string;
   readonly sourceType: SourceType;
-  /**
-   * The lines most worth scoring, as indexes from 0, ascending, at most `limit`. Calling it costs a ranking of the
-   * text.
-   */
+  /** Indexes of the lines most worth scoring, 0-based, ascending, at most `limit`. Each call ranks the text. */
   readonly sample: (limit: number) => readonly number[];
   /** Maximum time that the caller waits, in milliseconds. */
   readonly timeoutMs: number;
-  /** Fires when the caller no longer needs the answer. */
+  /** Aborted when the caller no longer needs the answer. */
   readonly signal?: AbortSignal;
 }
 
 /** A backend's scores of the lines of a text. */
 export interface Scored {
-  /** As `PruneInput.externalScores`; `null` if the backend returned none, so that the engine ranks alone. */
+  /** Format of `PruneInput.externalScores`; `null` if the backend returned none, so that the engine ranks alone. */
   readonly scores: Float64Array | null;
-  /** Codes for the caller, the more general first (`cache_hit`; `deepinfra_error`, `deepinfra_http_error`). */
+  /** Codes for the caller, most general first (`cache_hit`; `deepinfra_error`, `deepinfra_http_error`). */
   readonly warnings: readonly string[];
   /** What the backend did, in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
   readonly stats: Readonly<Record<string, string | number | boolean>>;
@@ -37,7 +34,7 @@ export interface Scored {
 
 /** A backend that scores lines for a goal. Without one, the engine's own ranking is used. */
 export interface LineScorer {
-  /** As in the settings. Part of the key of each decision that it may influence. */
+  /** Name in the settings. Part of the key of each decision that the backend may influence. */
   readonly name: string;
   /** Never rejects, and settles within the request's time. */
   score(request: ScoreRequest): Promise<Scored>;
@@ -62,11 +59,11 @@ export interface Decision {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly goal: string;
-  /** Name of the tool whose result it is, or `''`. */
+  /** Name of the tool that returned the text, or `''`. */
   readonly tool: string;
-  /** The level of boldness learned for its tool and kind; absent if none was learned. */
+  /** Boldness learned for this tool and kind; absent if none was learned. */
   readonly boldness?: BoldnessFact;
-  /** What else the decision depended on, to explain it; absent if nothing was ranked or an older program stored it. */
+  /** Other inputs of the decision, for explaining it; absent if nothing was ranked or an older version stored it. */
   readonly basis?: DecisionBasis | undefined;
 }
 
@@ -74,34 +71,34 @@ export interface Decision {
 export interface DecisionBasis {
   readonly hints: Hints;
   readonly limits: Limits;
-  /** `prune_text` was called for this very text. */
+  /** The text was passed to `prune_text`. */
   readonly asked?: true;
-  /** The text was so short that only some kinds of text are cut. */
+  /** The text was so short that only repetitive kinds are cut. */
   readonly small?: true;
-  /** How boldly it was cut; absent: careful. */
+  /** How boldly the text was cut. Default: careful. */
   readonly dial?: Dial | undefined;
-  /** The type that the caller named; absent: the engine recognised it. */
+  /** The type that the caller declared. If absent, the engine detected it. */
   readonly sourceType?: SourceType;
-  /** A backend's scores influenced the decision; they are not stored. */
+  /** A backend's scores influenced the decision; the scores are not stored. */
   readonly opinions?: true;
 }
 
-/** An original together with the decision that refers to it. */
+/** A decision together with its original text. */
 export interface NewDecision {
   readonly decision: Decision;
   /** The original; stored if the decision has a `pruneId`. */
   readonly text: string;
-  /** Its compressed form, if the caller has made it. A store may ignore it. */
+  /** Compressed form of the text, if available. A store may ignore it. */
   readonly packed?: PackedText | undefined;
 }
 
-/** A text in the form in which a store keeps it. */
+/** A text in stored form. */
 export interface PackedText {
   /** 0 UTF-8, 1 UTF-16LE. */
   readonly encoding: 0 | 1;
   /** The compression, as the store names it. */
   readonly packing: number;
-  /** Size without compression. */
+  /** Uncompressed size. */
   readonly text_bytes: number;
   readonly data: Uint8Array;
 }
@@ -109,18 +106,18 @@ export interface PackedText {
 /** Everything that one request (or one `prune_text` call) must persist before any of its output leaves the process. */
 export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
-  /** Prune ids that occurred again; their expiry is extended. */
+  /** Prune ids seen again; their expiry is extended. */
   readonly touch: readonly string[];
   /**
-   * Records of what is about to be sent. They are written only if all decisions are stored as given: if a decision is
-   * refused or already exists, the caller must commit corrected records. Existing records are never overwritten.
+   * Records of what is about to be sent. Written only if all decisions are stored as given; if one is refused or
+   * already exists, the caller must commit corrected records. Existing records are never overwritten.
    */
   readonly sent?: readonly SentMessage[];
-  /** If a decision is refused, none is written. */
+  /** All or nothing: if one decision is refused, none is written. */
   readonly wholeOrNothing?: true;
-  /** The conversation whose share of the store the originals count against; absent: no share. */
+  /** The conversation whose quota the originals count against. No quota if absent. */
   readonly conversation?: string;
-  /** The project that owns them from now on, in addition to other owners. Absent: no owner is added. */
+  /** A project to add as owner of the originals. */
   readonly owner?: string;
 }
 
@@ -131,7 +128,7 @@ export interface StoredPrune {
   readonly expiresAtMs: number;
 }
 
-/** Something that happened; never contains a text or a credential. Fields are those of `events_watch`. */
+/** One event, with the fields of `events_watch`. Never contains a text or a credential. */
 export interface EventRecord {
   readonly tsMs: number;
   readonly kind: string;
@@ -141,14 +138,14 @@ export interface EventRecord {
   /** The request (its ulid) or `null`. */
   readonly opId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** The job, graph, node and child that it belongs to, as far as they are known. */
+  /** Job, graph, node and child that the event belongs to, if known. */
   readonly jobId?: string | null;
   readonly graphId?: string | null;
   readonly nodeId?: string | null;
   readonly childId?: string | null;
-  /** The project that it belongs to; only keys of this project show it. */
+  /** The event's project; only keys of this project can see it. */
   readonly project?: string | undefined;
-  /** Of the audit class: kept by age, and not pushed out by other events. */
+  /** Audit event: expires by age only, and is not displaced by newer events. */
   readonly audit?: true;
 }
 
@@ -158,7 +155,7 @@ export interface EventSink {
 }
 
 export interface StoredEvent extends EventRecord {
-  /** Ascending, without reuse. */
+  /** Ascending, never reused. */
   readonly seq: number;
 }
 
@@ -166,14 +163,11 @@ export interface StoredEvent extends EventRecord {
 export interface Committed {
   /** Ids of `touch` that are unknown or expired. */
   readonly missing: readonly string[];
-  /**
-   * Keys of the decisions that were refused: their prune id belongs to another text, or the conversation has used its
-   * share.
-   */
+  /** Keys of refused decisions: their prune id belongs to another text, or the conversation's quota is used up. */
   readonly refused: readonly string[];
-  /** Keys under which a decision may exist already; that one is used. */
+  /** Keys under which a decision may already exist; the existing one applies. */
   readonly known: readonly string[];
-  /** Prefixes of `sent` under which a different record exists already; that one is used. */
+  /** Prefixes in `sent` under which a different record may already exist; the existing one applies. */
   readonly sentBefore?: readonly string[];
 }
 
@@ -183,8 +177,8 @@ export interface Committed {
  */
 export interface Store {
   /**
-   * Changes whenever stored prunes may have been deleted by something else (file replaced, sweep, another process). A
-   * cached "this id is stored" is valid only within the same epoch. Cheap: called once per request.
+   * Changes whenever stored prunes may have been deleted elsewhere (file replaced, sweep, another process). The cached
+   * fact that an id is stored is valid only within one epoch. Cheap: called once per request.
    *
    * @throws StoreUnavailable
    */
@@ -204,34 +198,37 @@ export interface Store {
    * store ignores it
    */
   findSent(prefixes: readonly string[], prefetchKeys?: () => readonly string[]): Promise<Map<string, SentMessage>>;
-  /** The prune behind an id that has not expired, or `null`. */
+  /** The unexpired prune behind an id, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
-  /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */
+  /** The unexpired original text behind an id, exact to the UTF-16 unit, or `null`. */
   findOriginal(pruneId: string): Promise<string | null>;
-  /** Returns the ids that the store knows and that have not expired. */
+  /** Returns the ids that are stored and unexpired. */
   knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>>;
 
-  /** Remembers hashes of what `recover_text` served, so that it is not pruned on its way back; expires like prunes. */
+  /**
+   * Remembers hashes of texts that `recover_text` served, so that they are not pruned in later requests; expires like
+   * prunes.
+   */
   markServed(textHashes: readonly string[]): Promise<void>;
   wasServed(textHashes: readonly string[]): Promise<Set<string>>;
-  /** Records conversations (by prefix hash) that the proxy no longer prunes. */
+  /** Records conversations (by prefix hash) that the proxy must no longer prune. */
   markRefused(prefixHash: string): Promise<void>;
   /** The prefix hashes recorded by `markRefused` that have not expired, newest first, at most 10,000. */
   refusedConversations(): Promise<readonly string[]>;
 
   addEvents(events: readonly EventRecord[]): Promise<void>;
-  /** Events with `seq >= fromSeq`, ascending, at most `limit`; of one run if `runId` is given. */
+  /** Events with `seq >= fromSeq`, ascending, at most `limit`; only of one run if `runId` is given. */
   events(query: {
     readonly runId?: string;
     readonly fromSeq: number;
     readonly limit: number;
   }): Promise<readonly StoredEvent[]>;
 
-  /** Numbers for `/metrics` and `/health`. */
+  /** Figures for `/metrics` and `/health`. */
   stats(): Promise<{ readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;
   /**
-   * Expires, limits and compresses a small part of the store; returns whether there is more to do. Off the request
-   * path.
+   * Runs one small maintenance step (expiry, limits, compression); returns whether there is more to do. Not on the
+   * request path.
    */
   sweep(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Forward proxies used for outgoing requests, from `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
+/** Settings for outgoing forward proxies: `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
 export interface ProxySettings {
   readonly httpProxy: string | null;
   readonly httpsProxy: string | null;
@@ -9,9 +9,9 @@ export interface ProxySettings {
 
 /** The route of outgoing requests to an address. */
 export interface ProxyRoute {
-  /** Address of the forward proxy with its user name and password; `null`: a direct connection. */
+  /** URL of the forward proxy with user name and password; `null` for a direct connection. */
   readonly proxy: string | null;
-  /** For people: without user name and password. */
+  /** Display form, without user name and password. */
   readonly shown: string;
 }
 
@@ -19,8 +19,8 @@ const DIRECT: ProxyRoute = { proxy: null, shown: 'direct' };
 
 /**
  * The route to an address, by the rules of curl and undici's `EnvHttpProxyAgent`. `NO_PROXY` lists hosts, including
- * their subdomains, with or without a port, IP addresses, ranges of them (`10.0.0.0/8`), or `*`, separated by commas or
- * blanks; loopback addresses are no exception.
+ * their subdomains, with or without a port, IP addresses, CIDR ranges (`10.0.0.0/8`), or `*`, separated by commas or
+ * blanks. Loopback addresses get no special treatment.
  */
 export function routeTo(url: string, { httpProxy, httpsProxy, noProxy }: ProxySettings): ProxyRoute {
   const { protocol, host, port } = new URL(url);
@@ -36,7 +36,7 @@ function excepts(entry: string, name: string, port: string): boolean {
   if (entry === '*') return true;
   const slash = entry.indexOf('/');
   if (slash > 0) return isWithin(name, entry.slice(0, slash), Number(entry.slice(slash + 1)));
-  // the colons of an IPv6 address without brackets do not begin a port
+  // the colons in an unbracketed IPv6 address do not introduce a port
   const [, host = entry, only] = isIP(entry) ? [] : (/^(.+):(\d+)$/.exec(entry) ?? []);
   if (only !== undefined && only !== port) return false;
   if (isIP(unbracketed(host))) return isWithin(name, unbracketed(host), isIP(unbracketed(host)) === 6 ? 128 : 32);
@@ -44,7 +44,7 @@ function excepts(entry: string, name: string, port: string): boolean {
   return name === bare || name.endsWith(`.${bare}`);
 }
 
-/** Whether an address is in a range of addresses, in any spelling; `false` if one of them is no address. */
+/** Whether an address is in a range, in any spelling; `false` if either is not a valid address. */
 function isWithin(address: string, network: string, bits: number): boolean {
   const family = (ip: string) => (isIP(ip) === 6 ? 'ipv6' : 'ipv4');
   if (isIP(address) === 0 || isIP(network) === 0 || !(bits >= 0 && bits <= (isIP(network) === 6 ? 128 : 32)))

@@ -4,18 +4,18 @@ import type { Store } from './ports.ts';
 
 type MarkStore = Pick<Store, 'markServed' | 'wasServed'>;
 
-/** The mark of an original of which `recover_text` or `recall` gave out lines. */
+/** Mark of an original from which `recover_text` or `recall` returned lines. */
 export function givenOutMark(pruneId: string): string {
   return keyOf('given out', pruneId);
 }
 
-/** The mark of a result that was put aside, and the one of such a result that came back. */
+/** Mark of a result that was put aside; the next one marks such a result as recovered. */
 const asideMark = (pruneId: string): string => keyOf('put aside', pruneId);
 const backMark = (pruneId: string): string => keyOf('came back', pruneId);
 
 /**
- * What was given out and what was put aside, by prune id. The marks are in the table of served texts: all replicas
- * see them, and they expire as prunes do.
+ * Marks of recovered originals and of results put aside, by prune id. Kept in the table of served texts, so that all
+ * replicas see them and they expire like prunes.
  */
 export class StoredMarks implements ResultMarks {
   readonly #store: MarkStore;

@@ -1,11 +1,11 @@
 import { type ForcedReason, forcedReason, forcedWords } from '../errors/passed-whole.ts';
 
-/** Why requests with large tool results save nothing, as far as counts show. */
+/** Likely cause why requests with large tool results save nothing, derived from counts. */
 export type AlarmCause =
   | ForcedReason
   | ('unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown');
 
-/** An active alarm: consecutive requests that were large and saved nothing. */
+/** An active alarm: a series of large requests saved nothing. */
 export interface SavingAlarm {
   readonly cause: AlarmCause;
   readonly requests: number;
@@ -13,30 +13,30 @@ export interface SavingAlarm {
   readonly code: string;
 }
 
-/** What was counted since the last request that saved something. */
+/** Counts since the last request that saved something. */
 export interface AlarmCounts {
   /** Requests with large results. */
   readonly requests: number;
-  /** The same by code: a code of `fallbacks`, a reason why texts were left whole, or one of `WATCHED`. */
+  /** Requests by code: a fallback code, a reason why texts were left whole, or one of `WATCHED`. */
   readonly codes: ReadonlyMap<string, number>;
 }
 
 /** The settings that can stop all cuts. */
 export interface AlarmSettings {
-  /** `false`: the kill switch is on. */
+  /** `false` if the kill switch is on. */
   readonly enabled: boolean;
   readonly shadow: boolean;
-  /** The minimum text sizes are no larger than the defaults. */
+  /** The minimum text sizes do not exceed the defaults. */
   readonly hasDefaultSizes: boolean;
 }
 
-/** Reason codes for requests that have no fallback code, and in which no text has a reason code. */
+/** Codes for requests without a fallback code whose texts have no reason code. */
 export const WATCHED = {
-  /** The kill switch or the request's own header. */
+  /** Pruning is off: by the kill switch, or by a header of the request. */
   off: 'off',
-  /** No text in it belongs to a call of a tool. */
+  /** No text in the request belongs to a tool call. */
   noCall: 'no_call',
-  /** A long conversation without a single large result. */
+  /** A long conversation without any large result. */
   noLargeResult: 'no_large_result',
 } as const;
 
@@ -57,7 +57,7 @@ const CAUSES: ReadonlyMap<string, AlarmCause> = new Map([
   ['constraints_unmet', 'settings'],
 ]);
 
-/** The cause of most of the requests; `unknown` if no cause accounts for half of them. */
+/** The most frequent cause; `unknown` if it accounts for less than half of the requests. */
 export function alarmOf({ requests, codes }: AlarmCounts, settings: AlarmSettings): SavingAlarm {
   if (!settings.enabled) return { cause: 'settings', requests, code: 'MCP_PRUNER_ENABLED' };
   if (settings.shadow) return { cause: 'settings', requests, code: 'MCP_PRUNER_MODE' };
@@ -73,7 +73,7 @@ export function alarmOf({ requests, codes }: AlarmCounts, settings: AlarmSetting
   return { cause: held, requests, code: mostOf(within)?.[0] ?? '' };
 }
 
-/** The key with the highest count, with that count. */
+/** The most frequent key, with its count. */
 export function mostOf<Key>(counts: ReadonlyMap<Key, number>): [Key, number] | undefined {
   return [...counts].sort(([, a], [, b]) => b - a)[0];
 }
@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<AlarmCause, readonly [why: string, advice: string]>
   ],
 };
 
-/** What happened and what can be done, for people. */
+/** Describes the alarm and what can be done about it. */
 export function alarmWords({ cause, requests, code }: SavingAlarm): { readonly what: string; readonly advice: string } {
   const [why, advice] = WORDS[cause];
   const shown = code === '' ? '' : ` (${code})`;

@@ -1,4 +1,4 @@
-/** The headers that say who sends a request and to whom. */
+/** Headers that identify the sender and the target of a request. */
 export interface Caller {
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -8,20 +8,20 @@ export interface Caller {
 
 /** Permitted callers, apart from programs and our own pages. */
 export interface Allowed {
-  /** Our names in addition to the loopback ones: `name` (any port) or `name:port`, lower case. */
+  /** Own host names in addition to the loopback ones: `name` (any port) or `name:port`, lower case. */
   readonly hosts: ReadonlySet<string>;
-  /** Origins of other pages, lower case. */
+  /** Origins of permitted other pages, lower case. */
   readonly origins: ReadonlySet<string>;
-  /** Programs may use any host name: other machines reach this one under names that are not configured. */
+  /** Programs may use any host name, because other machines reach this one under unconfigured names. */
   readonly anyHost: boolean;
 }
 
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
 const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
-/** What a browser sends for one of our own pages, or for an address that its user typed. */
+/** Values that a browser sends for our own pages, or for a URL typed by the user. */
 const OWN_SITES = new Set(['same-origin', 'none']);
 
-/** @param anyHost - see `Allowed`; false unless other machines are let in on purpose */
+/** @param anyHost - see `Allowed`; false unless remote access is enabled */
 export function allowedCallers(hosts: readonly string[], origins: readonly string[], anyHost = false): Allowed {
   return {
     hosts: new Set(hosts.map((host) => host.toLowerCase())),
@@ -32,16 +32,16 @@ export function allowedCallers(hosts: readonly string[], origins: readonly strin
 
 /**
  * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can make one of its
- * own host names resolve to it (DNS rebinding), but then the browser names the page: in `Origin` on every post,
- * otherwise in `Sec-Fetch-Site` or `Host`. A request without these headers was sent by a program.
+ * own host names resolve to it (DNS rebinding), but then the browser identifies the page: in `Origin` on every POST,
+ * otherwise in `Sec-Fetch-Site` or `Host`. Requests without these headers come from programs.
  */
 export function isForeign(caller: Caller, allowed: Allowed): boolean {
   return isForeignPage(caller, allowed) || isForeignHost(caller, allowed);
 }
 
 /**
- * Whether a page sends this to a host name that is its own and not ours: its name was pointed here (DNS rebinding), so
- * that it could read the answer.
+ * Whether a page addressed its own host name, which resolves to this server (DNS rebinding), so that it could read the
+ * answer.
  */
 export function isRebound({ host = '', origin, secFetchSite }: Caller, allowed: Allowed): boolean {
   const lower = host.toLowerCase();
@@ -50,7 +50,7 @@ export function isRebound({ host = '', origin, secFetchSite }: Caller, allowed: 
   return !allowed.origins.has(origin.toLowerCase()) && authorityOf(origin.toLowerCase()) === lower;
 }
 
-/** Whether a page that is neither ours nor listed sends this; another port of this machine is another page. */
+/** Whether the request comes from a page that is neither ours nor allowed. Other ports count as foreign. */
 export function isForeignPage({ host, origin, secFetchSite }: Caller, allowed: Allowed): boolean {
   if (origin === undefined) return secFetchSite !== undefined && !OWN_SITES.has(secFetchSite.toLowerCase());
   const lower = origin.toLowerCase();
@@ -59,7 +59,7 @@ export function isForeignPage({ host, origin, secFetchSite }: Caller, allowed: A
   return authority === '' || authority !== host?.toLowerCase() || !isOurs(authority, allowed.hosts);
 }
 
-/** Whether the request's Host header names another host than this proxy. */
+/** Whether the Host header names another host than this proxy. */
 export function isForeignHost({ host, origin }: Caller, allowed: Allowed): boolean {
   if (allowed.anyHost && origin === undefined) return false;
   return !isOurs(host?.toLowerCase() ?? '', allowed.hosts);
@@ -71,7 +71,7 @@ function isOurs(authority: string, hosts: ReadonlySet<string>): boolean {
   return name === 'localhost' || name === '[::1]' || LOOPBACK_V4.test(name) || hosts.has(name) || hosts.has(authority);
 }
 
-/** Host and port of a web origin; empty for `null`, for other schemes and for anything that is not an origin. */
+/** Host and port of a web origin; empty for `null`, other schemes and invalid origins. */
 function authorityOf(origin: string): string {
   if (!URL.canParse(origin)) return '';
   const { protocol, host } = new URL(origin);

@@ -10,9 +10,9 @@ import { analyse } from './reading.ts';
 import type { Plan, PruneInput } from './types.ts';
 
 /**
- * Why a region was kept or cut: `rule`: it must stay by the rule named; `relevance`: it is worth more than its tokens;
- * `noise`: it is worth less; `block`: it goes or stays with the block around it; `marker`: cutting it would not pay for
- * its marker; `budget`: the limits allowed no more; `whole`: the text is left whole, since all cuts save too little.
+ * Why a region was kept or cut. `rule`: a rule protects it. `relevance`: it is worth more than its tokens. `noise`: it
+ * is worth less. `block`: it follows the enclosing block. `marker`: the cut would not pay for its marker. `budget`: the
+ * limits allowed no further cut. `whole`: the text is left whole, since all cuts save too little.
  */
 export type Because = 'rule' | 'relevance' | 'noise' | 'block' | 'marker' | 'budget' | 'whole';
 
@@ -22,16 +22,16 @@ export interface Region {
   readonly endLine: number;
   readonly kept: boolean;
   readonly because: Because;
-  /** The rule that keeps it, or `''`. */
+  /** The rule that keeps the region, or `''`. */
   readonly rule: Rule;
   /** Its estimated share of what the goal needs, divided by its share of the text's size; 1 is average. */
   readonly worth: number;
   readonly tokens: number;
-  /** Words of the goal that occur in it, at most 8, as the goal spells them. */
+  /** Goal words in the region, at most 8, as spelled in the goal. */
   readonly terms: readonly string[];
   /**
-   * The measures in which it differs most from the text's average, strongest first; empty for kinds without learned
-   * measures.
+   * Features in which the region differs most from the text's average, strongest first; empty for kinds without learned
+   * features.
    */
   readonly measures: readonly { readonly name: string; readonly effect: number }[];
 }
@@ -39,16 +39,16 @@ export interface Region {
 /** An explanation of a plan. */
 export interface Explanation {
   readonly plan: Plan;
-  /** Words of the goal that occur in the text, by descending weight. */
+  /** Goal words in the text, by descending weight. */
   readonly terms: readonly string[];
-  /** Regions with a lower worth are cut, unless a rule, the cost of a marker or the budget keeps them. */
+  /** Regions below this worth are cut, unless a rule, the cost of a marker or the budget keeps them. */
   readonly threshold: number;
   /** Maximum number of lines that may be cut. */
   readonly budget: number;
   readonly regions: readonly Region[];
 }
 
-/** Explains `planPrune(input)` region by region; `plan` is the same plan. Takes about twice as long as planning. */
+/** Explains `planPrune(input)` region by region, and returns the same plan. Takes about twice as long as planning. */
 export function explainPlan(input: PruneInput): Explanation {
   const analysis = isNearlyBlank(input.text) ? null : analyse(input);
   if (analysis === null || budgetOf(analysis.view, input) < 1) {
@@ -104,7 +104,7 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
   });
 }
 
-/** Returns the strongest reason among the lines of a kept region. The reason of a cut depends on its total worth. */
+/** The strongest reason among the lines of a kept region. For a cut, the total worth decides. */
 function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
   const [first = { kept: true, because: 'whole', rule: '' }] = lines;
   if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
@@ -118,7 +118,7 @@ interface Span {
   readonly to: number;
 }
 
-/** Runs of lines with the same outcome and the same rule, whatever the single lines are worth. */
+/** Runs of lines with the same outcome and rule, regardless of single lines' worth. */
 function spansOf(fates: readonly Fate[]): Span[] {
   const out: Span[] = [];
   let from = 0;
@@ -144,10 +144,10 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
   return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
-/** Maximum number of the goal's words that are named for a region. Set by hand: enough to show the reason. */
+/** Maximum number of goal words named per region. Set by hand: enough to show the reason. */
 const MOST_TERMS = 8;
 
-/** The goal's words in each span. */
+/** Goal words in each span. */
 function termsOf({ terms }: Analysis, words: Vocabulary, spans: readonly Span[]): string[][] {
   const named = new Map<number, string>();
   for (const { hash, word } of terms) {

@@ -1,4 +1,4 @@
-/** Groups items by key. Items keep their order; groups are in the order of their first items. */
+/** Groups items by key. Items keep their order; groups are ordered by their first item. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

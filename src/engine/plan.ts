@@ -10,20 +10,20 @@ import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
 import type { Cut, Dial, Plan, PlanWarning, PruneInput } from './types.ts';
 
-/** The text stays whole if all cuts together save fewer tokens, or a smaller share of them. Set by hand. */
+/** Minimum total saving in tokens and as a share; otherwise the text stays whole. Set by hand. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 /**
- * Cuts that save this many tokens are always made, even if they are a small share of a very large text. A file that was
- * read is cut only if this much is saved, because it may be edited next: in recorded conversations, nearly all edits
- * that failed because their text had been cut were in files that had been read. Tuned with `bench -- bill`.
+ * Savings of this many tokens suffice even if they are a small share of a very large text. Files that were read are cut
+ * only above this, because they may be edited next: in recorded conversations, nearly all edits that failed because of
+ * a cut were in such files. Tuned with `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
-/** As `ENOUGH_SAVED_TOKENS`, for files under the dial `bold`. */
+/** Like `ENOUGH_SAVED_TOKENS`, for files under the dial `bold`. */
 const ENOUGH_SAVED_BOLDLY = 1_500;
-/** Shorter outputs that pass whole stay whole under every dial, in characters. */
+/** Outputs below this size stay whole under every dial, in characters. */
 const LEAST_DIALLED_CHARS = 4_000;
-/** By so many steps, one after the other, a dial cuts an output more boldly until anything of it is cut. */
+/** A dial tries up to this many bolder steps, one by one, until a cut is made. */
 const DIAL_STEPS = 3;
 /** Minimum saving in a short text, in tokens: about two markers. Set by hand. */
 const LEAST_SAVED_OF_SMALL = 60;
@@ -31,7 +31,7 @@ const LEAST_SAVED_OF_SMALL = 60;
 /**
  * Decides which lines of a text are cut. Pure: the same input gives the same plan; linear in the text's length.
  *
- * A plan without cuts and without warnings means that cutting does not pay. Never throws on any text or goal.
+ * A plan without cuts and warnings means that cutting does not pay. Never throws, whatever the text or goal.
  */
 export function planPrune(input: PruneInput): Plan {
   return planRead(input).plan;
@@ -46,13 +46,13 @@ export function planRead(input: PruneInput): { readonly plan: Plan; readonly vie
     : { plan: planOfAnalysis(analysis, input), view: analysis.view };
 }
 
-/** The kind that a plan of the text would name, without planning. */
+/** Detects the kind of a text without planning. */
 export function kindOf({ text, sourceType, hints }: Pick<PruneInput, 'text' | 'sourceType' | 'hints'>): string {
   if (isNearlyBlank(text)) return UNREAD;
   return recogniseKind(viewText(text, hints?.frameHead ?? 0), sourceType, hints).name;
 }
 
-/** The kind of a text that was not analysed. */
+/** Kind of a text that was not analysed. */
 const UNREAD = 'unknown';
 
 function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
@@ -62,7 +62,7 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
   return chosenPlan(analysis, input).plan;
 }
 
-/** The plan, and the choice that it follows from. Used by `planPrune` and by its explanation. */
+/** The plan with the underlying choice, for `planPrune` and for explanations. */
 export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly choice: Choice; readonly plan: Plan } {
   const { boldness = 0 } = input;
   const at = (step: number) => {
@@ -73,11 +73,11 @@ export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly ch
   let step = 0;
   let chosen = at(step);
   while (chosen.plan.cuts.length === 0 && chosen.plan.warnings.length === 0 && step < DIAL_STEPS) chosen = at(++step);
-  // what was learned goes on from there
+  // the learned steps are added on top
   return boldness === 0 ? chosen : at(step + boldness);
 }
 
-/** Whether an output is cut although it would pass whole. */
+/** Whether a dial applies to an output that would otherwise stay whole. */
 function isDialled(input: PruneInput): boolean {
   const { text, hints, asked, small } = input;
   if (asked === true || small === true || text.length < LEAST_DIALLED_CHARS) return false;
@@ -88,7 +88,7 @@ function dialOf({ dial, hints }: Pick<PruneInput, 'dial' | 'hints'>): Dial | und
   return hints?.question === true ? 'bold' : dial;
 }
 
-/** The plan that follows from a choice. */
+/** Derives the plan from a choice. */
 function planFrom(
   analysis: Analysis,
   choice: Choice,
@@ -103,7 +103,7 @@ function planFrom(
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
 
-/** The same cuts with their reasons in another language. The choice of cuts never depends on the language. */
+/** Replaces the reasons by another language. The choice of cuts never depends on the language. */
 function inLanguage(language: ReasonLanguage, cuts: Cut[], analysis: Analysis, choice: Choice): Cut[] {
   if (language === 'fr') return cuts;
   return cuts.map((cut) => {
@@ -121,13 +121,12 @@ function planOf(
 }
 
 /**
- * Shorter texts, in characters, are not checked for being nearly blank. Set by hand, as the average length of nearly
- * blank lines below.
+ * Texts below this size are not checked for being nearly blank, in characters. Set by hand, like the line length below.
  */
 const LARGE_CHARS = 50_000;
 const SHORT_LINE_CHARS = 3;
 
-/** Whether a large text consists almost entirely of line ends, so that no line is worth ranking. */
+/** Whether a large text consists almost entirely of line breaks, so that ranking is pointless. */
 export function isNearlyBlank(text: string): boolean {
   if (text.length < LARGE_CHARS) return false;
   let lines = 0;
@@ -135,7 +134,7 @@ export function isNearlyBlank(text: string): boolean {
   return lines * SHORT_LINE_CHARS > text.length;
 }
 
-/** A plan that leaves a text whole without analysing it. It times out if even counting the lines takes too long. */
+/** A plan that leaves a text whole without analysis. Times out if even counting the lines takes too long. */
 function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
   const late: PlanWarning[] = given.length === 0 && input.shouldStop?.() === true ? ['timeout'] : given;
@@ -151,11 +150,11 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
   }));
 }
 
-/** The least saving of all cuts of a text together: in tokens, and as a share of its tokens. */
+/** Minimum total saving of a text's cuts, in tokens and as a share. */
 interface LeastSaved {
   readonly tokens: number;
   readonly share: number;
-  /** Saving so many tokens is enough, whatever share they are. */
+  /** Saving this many tokens suffices, regardless of the share. */
   readonly enough: number;
 }
 
@@ -172,7 +171,7 @@ function leastSaved(
   };
 }
 
-/** The cuts that save more than their marker costs; none if all together save too little. */
+/** Cuts that save more than their markers cost; none if the total saving is too small. */
 function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved): Cut[] {
   let saved = 0;
   const paying: Cut[] = [];
@@ -186,7 +185,7 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved)
   return saved < Math.max(least.tokens, share) ? [] : paying;
 }
 
-/** Marks the cuts whose short marker would seem to have the id of a kept line that looks like a full marker. */
+/** Marks cuts that need a full marker, because a kept line above looks like a full marker with another id. */
 function withFullMarkers(lines: Lines, cuts: Cut[]): Cut[] {
   if (cuts.length < 2 || !mayHoldFullMarker(lines.text)) return cuts;
   return cuts.map((cut, k) => {

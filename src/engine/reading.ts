@@ -11,7 +11,7 @@ import { readTemplates } from './text/templates.ts';
 import { viewBehind, viewText } from './text/view.ts';
 import type { Hints, PruneInput } from './types.ts';
 
-/** The part of the input that the analysis depends on. Limits matter only when lines are chosen. */
+/** The part of the input that the analysis depends on. Limits only matter for the choice of lines. */
 export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'shouldStop'>;
 
 /** Analyses a text and ranks its lines, or returns `null` if `shouldStop` returns true. */
@@ -24,7 +24,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   const terms = goalTerms(informativeGoal(input.goal, input.hints));
   const templates = readTemplates(view);
   const blocks = kind.units(view);
-  // the contract protects declarations in every text that the caller declares as code
+  // the contract protects declarations in all texts that the caller declares as code
   const units = kind.declares || sourceType !== 'code' ? blocks : { ...blocks, declared: readDeclarations(view) };
   if (stopped()) return null;
   const keep = protectLines({ kind, name }, { view, units, templates, sourceType }, input.hints);
@@ -44,9 +44,7 @@ function divide(values: Float64Array, by: number): void {
   if (by > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / by;
 }
 
-/**
- * A goal without the parts that name a place instead of a topic: words of the command, the path of the file, addresses.
- */
+/** Strips parts of a goal that name a location instead of a topic: words of the command, the file path, addresses. */
 export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
   const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, informativeWords);
   const withoutPath = hints?.path === undefined ? withoutCommand : without(withoutCommand, hints.path, () => '');
@@ -54,12 +52,11 @@ export function informativeGoal(goal: string, hints: Pick<Hints, 'command' | 'pa
 }
 
 /**
- * Characters of a command by which it is recognised in a goal. Goals contain only the beginning of a long command.
- * Set by hand.
+ * A command is recognised in a goal by this many leading characters, because goals truncate long commands. Set by hand.
  */
 const RECOGNISED_CHARS = 100;
 
-/** The goal with a phrase replaced by other words: as much of the phrase as the goal contains, on a line of its own. */
+/** Replaces a phrase, which may be truncated, on its own line of the goal. */
 function without(goal: string, phrase: string, inOtherWords: (found: string) => string): string {
   const start = phrase === '' ? -1 : goal.indexOf(phrase.slice(0, RECOGNISED_CHARS));
   if (start < 0 || (start > 0 && goal[start - 1] !== '\n')) return goal;
@@ -70,12 +67,12 @@ function without(goal: string, phrase: string, inOtherWords: (found: string) => 
   return `${goal.slice(0, start)}${inOtherWords(goal.slice(start, end))}${goal.slice(end)}`;
 }
 
-/** An option with its quoted value, a quoted text, an operator that ends a command, or a word. */
+/** Matches an option with a quoted value, a quoted text, an operator that ends a command, or a word. */
 const ARGUMENT = /[\w-]{1,60}=["'][^"']{0,1000}["']|"([^"]{0,1000})"|'([^']{0,1000})'|\|\||[|;\n]|([^\s"'|;]{1,1000})/g;
 const ENDS = /^(?:&&|\|\||[|;\n])$/;
 /** Line and column numbers in the form of `sed`, `head` and `cut`. */
 const COUNT = /^[\d,$~.+]+[a-z]?$/;
-/** A word that names a file or a folder or controls the program: an option, a redirection, a variable. */
+/** Matches words that name a file or folder, or control the program: options, redirections, variables. */
 const UNINFORMATIVE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
 /** Programs that run another one. */
 const WRAPPERS = new Set(['sudo', 'env', 'time', 'timeout', 'nice', 'command', 'exec', 'bash', 'sh', 'zsh', 'xargs']);
@@ -86,7 +83,7 @@ const OF_FILES = new Set(
 /** Programs whose first plain argument is a pattern, followed by files. */
 const OF_PATTERN = new Set('grep egrep fgrep rg ag ack sed awk'.split(' '));
 
-/** What a command asks for: its patterns and plain words, without programs, options, files and counts. */
+/** The patterns and plain words of a command, without programs, options, files and counts. */
 function informativeWords(command: string): string {
   const kept: string[] = [];
   let program = '';
@@ -114,7 +111,7 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The scheme and host of an address. What follows may name a page. */
+/** Scheme and host of a URL; the rest may name a page. */
 const ADDRESS = /\b(?:https?|ftp|wss?|git|ssh):\/\/[^\s/?#)\]"'`<>]{1,255}|\bwww\.[^\s/?#)\]"'`<>]{1,255}/g;
 
 function withoutAddresses(goal: string): string {

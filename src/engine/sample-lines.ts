@@ -2,17 +2,16 @@ import { analyse } from './reading.ts';
 import { contentOf, type View, viewText } from './text/view.ts';
 import type { PruneInput } from './types.ts';
 
-/** The part of the input that decides which lines another backend is asked about. */
+/** The part of the input that determines which lines are sent to another backend. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
-/** Characters by which lines are compared. Set by hand. */
+/** Number of characters by which lines are compared. Set by hand. */
 const COMPARED_CHARS = 2_000;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 
 /**
- * The lines to send to another backend that accepts at most `limit` lines: all lines with a letter or a digit if there
- * are no more than that; otherwise those that the engine ranks highest, without repetitions and without protected
- * lines.
+ * The lines to send to another backend that accepts at most `limit` lines: all lines with a letter or digit if they
+ * fit; otherwise the lines that the engine ranks highest, without repetitions and protected lines.
  *
  * @returns indexes from 0, ascending
  */

@@ -7,15 +7,15 @@ import { readUpTo } from './twin.ts';
 
 interface AsideBasis extends Pick<BillBasis, 'price' | 'calibration'> {
   readonly layout: Layout;
-  /** Tokens that the request would have read if nothing had been put aside at it; 0: no more than it did. */
+  /** Tokens that would have been read from the cache if nothing had been put aside; 0 if no more than actually were. */
   readonly cached: number;
 }
 
 /**
- * How much more a request would have cost with the old results that were put aside, priced by where they would stand: in
- * the part that was read from the cache, or behind it. Less than 0 if the cache was still warm.
+ * Additional cost of a request if the old results had not been put aside, priced by their position inside or outside
+ * the cached part. Negative if the cache was still warm.
  *
- * @param known - what the next bill will know of it
+ * @param known - the state after the request, for the next bill
  */
 export function asideOf(
   { messages, wouldBeAside = 0 }: RequestFacts,
@@ -36,12 +36,11 @@ export function asideOf(
 }
 
 /**
- * The saving of old results that the request still had, because what would be put aside is only measured. They are read
- * from the cache if it is warm; if it is warm at the moment at which they would be put aside, that would make the
- * provider read everything anew.
+ * Hypothetical saving if old results were put aside, for the measuring mode. With a warm cache they are read from it,
+ * and putting them aside would force the provider to reprocess everything.
  *
- * @param tokens - of all results that would be aside
- * @param isNow - some of them would be put aside at this request
+ * @param tokens - tokens of all results that would be put aside
+ * @param isNow - whether some of them would be put aside at this request
  */
 function wouldSave(tokens: number, isNow: boolean, usage: TokenCounts, price: BillBasis['price']): HeadSaving {
   if (price === null) return { tokens, dollars: 0 };

@@ -19,47 +19,40 @@ import { missOf, noMiss } from './misses.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 import { readUpTo, twinOf } from './twin.ts';
 
-/**
- * The bill of a request, with its counterfactual bill without cuts and the facts that the next request's bill needs.
- */
+/** The bill of a request, the counterfactual bill without cuts, and the facts needed for the next request's bill. */
 export interface Bill extends BilledFigures {
   readonly usage: TokenCounts;
   readonly without: TokenCounts;
-  /** The part of `removed` that was cut before the messages. */
+  /** Part of `removed` that was cut before the messages. */
   readonly head: HeadSaving;
-  /** What was put aside, or would have been: how much more the request would have cost with it. */
+  /** Results that were (or would be) put aside: the additional cost of the request with them. */
   readonly aside: HeadSaving;
   /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
-  /**
-   * Removed tokens by the provider's count and by the uncalibrated estimate; `null` if the provider did not count them.
-   */
+  /** Removed tokens as counted by the provider, and as estimated without calibration; `null` without a count. */
   readonly checked: { readonly exact: number; readonly estimated: number } | null;
   /** Price of a token that is new in this request, in dollars. */
   readonly entering: number | null;
   readonly known: Known;
 }
 
-/** The saving of some cuts: in the provider's tokens, and in dollars (0 for a model without a price). */
+/** Savings of some cuts, in the provider's tokens and in dollars (0 if the model has no price). */
 export interface HeadSaving {
   readonly tokens: number;
   readonly dollars: number;
 }
 
-/** The inputs of a bill apart from the facts of the request and of the one before. */
+/** Inputs of a bill other than the facts of this request and the previous one. */
 export interface BillBasis {
-  /** `null` for a model without a price: tokens only. */
+  /** `null` if the model has no price; only tokens are counted then. */
   readonly price: Price | null;
-  /** The provider's tokens per estimated token. */
+  /** Provider tokens per estimated token. */
   readonly calibration: number;
-  /**
-   * The number of the provider's tokens that were cut from a message, or before the messages. Default: the calibrated
-   * estimate.
-   */
+  /** Provider tokens cut from a message, or before the messages. Default: the calibrated estimate. */
   readonly removedFrom?: (message: HeadFacts) => number;
-  /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
+  /** The provider has reported cache figures for this model before, so missing figures mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
-  /** The request begins a conversation that continues from a summary of another one. */
+  /** The request begins a conversation that continues from another one's summary. */
   readonly compacted?: boolean;
 }
 
@@ -71,7 +64,7 @@ const MAX_MARKS = 64;
 /**
  * Bills one request.
  *
- * @param known - the state after the request that it continues, if there is one
+ * @param known - the state after the continued request, if any
  */
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
   const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
@@ -96,9 +89,9 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
       : withoutCuts(usage, layout, uncut);
   const wouldRead = caches ? spoiled : null;
   const without = readUpTo(withoutAnd(head, continued?.cachedWithout), wouldRead?.cachedWithout ?? 0);
-  // the bill with the cuts in the head only, which the previous request had as well
+  // the bill with only the head's cuts, which the previous request had too
   const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
-  // other model calls of the same request have their own context
+  // further model calls of the request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
   const besideDollars = price && dollarsOf(besides, price);
   const isFirst = known === null && facts.fresh.from === 0;
@@ -134,8 +127,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
 }
 
 /**
- * How a request continues the one before: `alike` with the same cuts and a warm cache, `direct` as its next request. It
- * is `continued` if it is both. It is `spoiled` if it has other cuts, without which it would have read a warm cache.
+ * How a request continues the previous one. `alike`: same cuts and a warm cache. `direct`: it is the next request.
+ * `continued`: both. `spoiled`: different cuts prevented a hit in a warm cache.
  */
 function continuationOf(known: Known | null, facts: RequestFacts, common: number) {
   if (known === null) return { alike: false, direct: false, continued: null, spoiled: null };
@@ -145,17 +138,17 @@ function continuationOf(known: Known | null, facts: RequestFacts, common: number
   return { alike, direct, continued: alike && direct ? known : null, spoiled: meant ? known : null };
 }
 
-/** How long the cache lives. @param alike - the request before, if this one continues its cache */
+/** Cache lifetime. @param alike - the previous request, if this one continues its cache */
 function lifetimeOf({ write5m, write1h }: TokenCounts, alike: Known | null, { cacheMs }: CacheRules): number {
   const keepsHour = write5m + write1h === 0 && alike?.lifetimeMs === HOUR_MS;
   return write1h > 0 || keepsHour ? HOUR_MS : cacheMs;
 }
 
 /**
- * What the next bill needs of the request itself.
+ * Facts of the request for the next bill.
  *
- * @param before - the request that it directly continues
- * @param headTokens - cut before the messages; exact if `counted`
+ * @param before - the directly continued request
+ * @param headTokens - tokens cut before the messages; exact if `counted`
  */
 function factsKept(
   { atMs, model, tools, system, head, usage, cleared, wouldBeAside = 0 }: RequestFacts,
@@ -172,7 +165,7 @@ function factsKept(
   };
 }
 
-/** Tokens removed from a request, according to the provider's own counts; `null` if a count is missing. */
+/** Tokens removed from a request by the provider's counts; `null` if a count is missing. */
 function exactRemoved({ counted, usage }: RequestFacts, total: number): number | null {
   const input = counted?.input ?? null;
   return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
@@ -183,7 +176,7 @@ function sumOfRemoved({ messages, head }: RequestFacts): number {
 }
 
 /**
- * The number of the provider's tokens that were cut before the messages.
+ * Provider tokens cut before the messages.
  *
  * @param exactly - exact tokens of all cuts, if the provider counted them
  */
@@ -199,7 +192,7 @@ function headOf(
   return Math.min(before ?? Math.max(0, removedFrom(head)), exactly ?? Number.POSITIVE_INFINITY);
 }
 
-/** The exact counts of the messages that two requests share; empty if no request was counted. */
+/** Exact counts of the messages shared by two requests; empty if no request was counted. */
 function exactOf(known: Known | null, common: number): readonly (number | undefined)[] {
   return known === null || !known.counted ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
 }
@@ -221,8 +214,8 @@ function remembered(
 }
 
 /**
- * Whether an answer reports cache figures. 0 is a figure: the cache missed. An answer without any usage counts as one
- * with figures, because its bill is an estimate that assumes a cache.
+ * Whether an answer reports cache figures. 0 is a figure and means a miss. Answers without usage count as reporting,
+ * because their bill is an estimate that assumes a cache.
  */
 export function hasCacheFigures(usage: ReportedUsage | null): boolean {
   return usage === null || usage.read !== null || usage.written !== null;
@@ -239,7 +232,7 @@ function sumOf(a: TokenCounts, b: TokenCounts): TokenCounts {
   };
 }
 
-/** The reported counts, by the price that applies to them. */
+/** Reported counts by price class. */
 function countsOf({ input, output, read, written, written1h }: ReportedUsage, answerTokens = 0): TokenCounts {
   const cached = read ?? 0;
   const all = written ?? 0;
@@ -254,8 +247,8 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage, an
 }
 
 /**
- * An estimate if no usage was reported: the tokens that the last request left in the cache are read, and the rest is
- * fresh, or written if the client requests caching.
+ * Estimate for unreported usage: tokens that the last request left in the cache count as read, the rest as fresh, or as
+ * written if the client requests caching.
  */
 function expected(facts: RequestFacts, known: Known | null, calibration: number, rules: CacheRules): TokenCounts {
   const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
@@ -274,7 +267,7 @@ function expected(facts: RequestFacts, known: Known | null, calibration: number,
   };
 }
 
-/** Whether another request can still read the whole cache that a request left. */
+/** Whether the cache left by one request is still completely readable by another. */
 function continuesFrom(known: Known, facts: RequestFacts, common: number): boolean {
   return (
     known.model === facts.model &&

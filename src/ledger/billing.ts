@@ -17,26 +17,26 @@ import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
 
-/** The collaborators of `Billing`. */
+/** Dependencies of `Billing`. */
 export interface BillingOptions {
   readonly prices: Prices;
-  /** Whether regrets are used for learning. */
+  /** Whether regrets are recorded for learning. */
   readonly learns: boolean;
-  /** Whether a text was regretted before; each text counts once for learning. */
+  /** Whether a text was regretted before; each text counts once for learning.  */
   readonly wasRegretted: (pruneId: string) => boolean;
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }
 
-/** A billed request, with facts that only this process needs. */
+/** A billed request, with facts for this process only. */
 export interface BilledRequest {
   readonly turn: LedgerTurn;
-  /** The price of a new token in dollars. */
+  /** Price of a new token in dollars. */
   readonly entering: number;
-  /** The saving of cuts before the messages. */
+  /** Savings by cuts before the messages. */
   readonly head: HeadSaving;
 }
 
-/** A state in memory, with the version of the stored state that it is based on. */
+/** An in-memory state, with the version of the stored state that it is based on. */
 export interface HeldState {
   readonly version: number;
   readonly lineage: string;
@@ -44,7 +44,7 @@ export interface HeldState {
   readonly value: ConversationState | ModelScale | null;
 }
 
-/** The name of a conversation's state. Two projects may begin a conversation with the same words. */
+/** Name of a conversation's state. Includes the project, because conversations of two projects may begin alike. */
 export function conversationName({ project, conversationId }: RequestFacts): string {
   return `conversation\n${project}\n${conversationId}`;
 }
@@ -54,8 +54,8 @@ export function modelName(model: string): string {
 }
 
 /**
- * Bills requests one after the other, from the stored states and those left by the requests before. It changes nothing
- * outside itself, so that a failed transaction can be repeated with a new instance.
+ * Bills requests sequentially, from stored states and the states left by preceding requests. Has no outside effects, so
+ * that a failed transaction can be repeated with a new instance.
  */
 export class Billing {
   readonly billed: BilledRequest[] = [];
@@ -67,7 +67,7 @@ export class Billing {
   readonly #nowMs: number;
   readonly #newest = new Map<string, { readonly name: string; readonly state: ConversationState }>();
 
-  /** @param held - states as stored */
+  /** @param held - stored states */
   constructor(
     options: BillingOptions,
     held: ReadonlyMap<string, HeldState>,
@@ -83,14 +83,14 @@ export class Billing {
     }
   }
 
-  /** Whether the previous request is known, as far as the messages show. */
+  /** Whether the previous request is known, judging by the messages. */
   followsKnown(facts: RequestFacts): boolean {
     if (facts.fresh.from === 0 || facts.conversationId === '') return true;
     const from = branchOf(this.#conversation(conversationName(facts)), facts);
     return from !== null && follows(from, facts) && from.messages.length >= answeredFrom(facts);
   }
 
-  /** Never throws: a request that cannot be billed is reported. */
+  /** Bills a request. Never throws: failures are reported. */
   bill(facts: RequestFacts): void {
     try {
       this.#bill(facts);
@@ -136,7 +136,7 @@ export class Billing {
       message >= bill.newFrom;
     const texts = facts.texts.filter(isNew);
     const regrets = facts.regrets.filter(isNew);
-    // a request that is repeated shows the same work once more
+    // a repeated request shows the same work again
     const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
     const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
@@ -167,8 +167,7 @@ export class Billing {
   }
 
   /**
-   * Versions increase and are at least the current time, so that none is reused even if a state was deleted in the
-   * meantime.
+   * Versions increase and are at least the current time, so that they are never reused, even after a state was deleted.
    */
   #change(name: string, lineage: string, atMs: number, value: HeldState['value']): void {
     const version = Math.max(this.#nowMs, (this.#held.get(name)?.version ?? 0) + 1);
@@ -178,7 +177,7 @@ export class Billing {
   #isCompacted(name: string, facts: RequestFacts): boolean {
     const before = this.#newest.get(facts.lineage ?? '');
     if (before === undefined || before.name === name) return false;
-    // two conversations with the same first words share a message without a compaction
+    // conversations with the same first words share a message without being compacted
     const isAlike = contentIdOf(before.name) === contentIdOf(name);
     return wasCompacted(before.state, isAlike ? { ...facts, newest: [] } : facts);
   }
@@ -196,7 +195,7 @@ export class Billing {
     return value instanceof ModelScale ? null : value;
   }
 
-  /** The scale of a model, as a copy that may be changed here. */
+  /** A mutable copy of a model's scale. */
   #scale({ model, atMs }: RequestFacts): ModelScale {
     const name = modelName(model);
     const changed = this.#changed.get(name)?.value;
@@ -207,14 +206,14 @@ export class Billing {
   }
 }
 
-/** `null` for a model without a price; a request under a budget then has the ceiling. */
+/** The price of a request; `null` if the model has none. With a budget, the ceiling applies instead. */
 function priceOf({ model, atMs, cloud, metered }: RequestFacts, prices: Prices): Price | null {
   const price = prices.of(model, atMs, cloud);
   if (price !== null || metered === undefined) return price;
   return prices.of(metered.model, atMs, cloud) ?? prices.ceiling();
 }
 
-/** The bill of a request in shadow mode: it was forwarded whole, so nothing was removed. */
+/** Converts the bill of a shadow-mode request, which was forwarded whole. */
 function asSent(bill: Bill): Bill {
   return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
 }
@@ -234,7 +233,7 @@ function turnOf(
   const { fresh, write5m, write1h, read, output } = bill.usage;
   const regretTokens = regrets.reduce((sum, { tokens }) => sum + tokens, 0);
   const regretDollars = bill.entering === null ? null : regretTokens * bill.entering;
-  // one literal: an object made by spreads takes several times the memory
+  // one literal, because objects built with spreads take several times the memory
   return {
     requestId,
     atMs,

@@ -12,48 +12,50 @@ export interface BudgetsOptions {
   readonly clock: Clock;
   /** The budgets in force. */
   readonly budgets: () => readonly Budget[];
-  /** Called once a month for each budget of which `WARN_SHARE` is used. */
+  /** Called once a month for each budget that reaches `WARN_SHARE`. */
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
   readonly prices: Pick<Prices, 'of' | 'ceiling'>;
-  /** What happens to a request whose model has no price: it is refused, or counts at the highest price of any model. */
+  /** Treatment of models without a price: refuse, or bill at the highest price of any model. */
   readonly unpriced: 'refuse' | 'ceiling';
   /** Poll interval in milliseconds; default: 2,000. */
   readonly refreshMs?: number;
-  /** How long a request waits for the first bill of its key or project, in milliseconds; default: 30,000. */
+  /** Maximum wait of a request for the first bill of its key or project, in milliseconds. Default: 30,000. */
   readonly firstBillMs?: number;
 }
 
 /** Share of a budget at which a warning is reported. */
 const WARN_SHARE = 0.8;
 const REFRESH_MS = 2_000;
-/** Decay of the largest recent bill with each bill. It falls more slowly than their mean, so it is never below that. */
+/** Decay of the largest recent bill with each bill; slow enough that it stays above the mean. */
 const FADING = 0.9;
-/** `Retry-After` in seconds if only requests in progress use up a budget. */
+/** `Retry-After` in seconds if only in-flight requests use up a budget. */
 const UNDER_WAY_RETRY_S = 5;
 const FIRST_BILL_MS = 30_000;
-/** Maximum number of requests that wait for a first bill; more are refused at once. */
+/** Maximum number of requests waiting for a first bill; further ones are refused at once. */
 const MAX_WAITING = 1_000;
-/** Maximum number of answered requests whose bill is awaited; the dollars of older ones count until the process ends. */
+/**
+ * Maximum number of answered requests whose bill is tracked; the dollars of older ones count until the process ends.
+ */
 const MAX_UNBILLED = 10_000;
-/** While the store can be read, a bill that takes longer than this was written by another process, or is lost. */
+/** After this time with a readable store, a missing bill was written by another process, or is lost. */
 const UNBILLED_MS = 60_000;
-/** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
+/** Interval for rereading the whole month, because requests of earlier days may be billed after midnight. */
 const WHOLE_MS = 3_600_000;
 
-/** Dollars below which sums differ from zero only by rounding. */
+/** Smaller sums differ from zero only by rounding, in dollars. */
 const NOTHING = 1e-9;
 
 export type Dollars = ReadonlyMap<string, number>;
 
-/** The requests of a key or a project that are in progress in this process, and the size of its recent bills. */
+/** In-flight requests of a key or a project in this process, and the size of its recent bills. */
 interface Account {
-  /** Number of requests in progress, and the dollars that are reserved for them. */
+  /** Number of in-flight requests, and the dollars reserved for them. */
   underWay: number;
   reserved: number;
   /** Dollars of answered requests that the ledger has not billed yet. */
   unbilled: number;
-  /** The largest recent bill, fading; `null` before the first one. */
+  /** Largest recent bill, with decay; `null` before the first one. */
   largest: number | null;
 }
 
@@ -65,17 +67,17 @@ interface Unbilled {
 }
 
 /**
- * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas: it is
- * read every two seconds, and bills of this process are added in between. A request in progress in this process counts
- * as much as the largest recent bill, and at least as its own size; until a first bill is known, there is one request at
- * a time. What is left is divided among the processes that share the store, because none knows the requests of the others
- * that are in progress or billed a moment ago. Each may have one request in any case, and the next one once all know its
- * bill, so a budget can be exceeded by one request of each other process. No running request is aborted.
+ * Enforces monthly budgets of keys and projects in dollars. The amount spent is the sum of bills on all replicas, read
+ * every two seconds; bills of this process are added in between. An in-flight request counts as much as the largest
+ * recent bill, but at least its own estimate; until a first bill is known, requests run one at a time. The remainder is
+ * divided among the processes that share the store, because none knows the others' in-flight or just billed requests.
+ * Each process may always run one request, so a budget can be exceeded by one request per other process. Running
+ * requests are never aborted.
  */
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
   readonly #warned = new Set<string>();
-  /** Dollars by key and project: of the earlier days of this month, and of the current day. */
+  /** Dollars by key and project: of earlier days of this month, and of the current day.  */
   #before: Dollars = new Map();
   #today: Dollars = new Map();
   #day = '';
@@ -83,10 +85,10 @@ export class Budgets implements BudgetGate {
   /** Dollars billed by this process since `#today` was read. */
   #since = new Map<string, number>();
   #limits = new Map<string, Budget>();
-  /** By key and project, for those with a budget. */
+  /** Accounts of keys and projects with a budget. */
   readonly #accounts = new Map<string, Account>();
   readonly #unbilled = new Map<string, Unbilled>();
-  /** Wakes the requests that wait for a first bill. */
+  /** Wake-up callbacks of requests that wait for a first bill. */
   readonly #waiting = new Set<() => void>();
   /** Number of processes that bill requests in the store. */
   #processes = 1;
@@ -97,7 +99,7 @@ export class Budgets implements BudgetGate {
     this.#options = options;
   }
 
-  /** Starts reading the amounts spent at intervals. Never rejects. */
+  /** Starts the periodic reads of the amounts spent. Never rejects. */
   async start(): Promise<void> {
     this.#timer = setInterval(() => void this.refresh(), this.#options.refreshMs ?? REFRESH_MS).unref();
     await this.refresh();
@@ -155,7 +157,7 @@ export class Budgets implements BudgetGate {
     return account !== undefined && account.largest === null && account.underWay > 0;
   }
 
-  /** Waits until a request is settled, at most for a time. */
+  /** Waits until a request is settled, at most for the given time. */
   #settledSoon(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -201,7 +203,7 @@ export class Budgets implements BudgetGate {
     return account;
   }
 
-  /** Counts the dollars of an answered request until its bill arrives. */
+  /** Counts the dollars of an answered request until it is billed. */
   #await(requestId: string, dollars: number, accounts: readonly Account[]): void {
     if (dollars <= 0) return;
     for (const account of accounts) account.unbilled += dollars;
@@ -217,7 +219,7 @@ export class Budgets implements BudgetGate {
     for (const account of unbilled.accounts) account.unbilled -= unbilled.dollars;
   }
 
-  /** Adds a request that this process billed. */
+  /** Adds a request billed by this process. */
   add(turn: Pick<LedgerTurn, 'requestId' | 'keyId' | 'project' | 'dollars'>): void {
     const { requestId, dollars } = turn;
     if (this.#limits.size === 0 || dollars === null) return;
@@ -231,15 +233,12 @@ export class Budgets implements BudgetGate {
     }
   }
 
-  /** Dollars of this month. */
+  /** Dollars spent this month. */
   spent(of: Budget['of'], name: string): number {
     return this.#spent(nameOf(of, name));
   }
 
-  /**
-   * Reads the budgets and the amounts spent. Never rejects: while the store is not available, the last figures are
-   * used.
-   */
+  /** Reads the budgets and the amounts spent. Never rejects: while the store is unavailable, the last figures apply. */
   async refresh(): Promise<void> {
     const { store, budgets, clock, onFailure } = this.#options;
     this.#limits = new Map(budgets().map((budget) => [nameOf(budget.of, budget.name), budget]));
@@ -275,7 +274,7 @@ export class Budgets implements BudgetGate {
     this.#warn();
   }
 
-  /** Forgets bills that other processes wrote, and accounts without a budget. */
+  /** Drops bills written by other processes, and accounts without a budget. */
   #dropOld(): void {
     const sinceMs = performance.now() - UNBILLED_MS;
     for (const [requestId, { atMs }] of this.#unbilled) {
@@ -298,17 +297,17 @@ export class Budgets implements BudgetGate {
     return this.#read(name) + this.#ownSpent(name);
   }
 
-  /** Dollars that all processes had billed when they were read. */
+  /** Dollars billed by all processes as of the last read. */
   #read(name: string): number {
     return (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0);
   }
 
-  /** Dollars of answered requests of this process since then. */
+  /** Dollars of answered requests of this process since the last read. */
   #ownSpent(name: string): number {
     return (this.#since.get(name) ?? 0) + (this.#accounts.get(name)?.unbilled ?? 0);
   }
 
-  /** @param dollars - the request's own size */
+  /** @param dollars - estimated cost of the request */
   #refusal(name: string, dollars: number): OverBudget | null {
     const budget = this.#limits.get(name);
     if (budget === undefined) return null;

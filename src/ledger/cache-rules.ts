@@ -9,10 +9,7 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
 
 export type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
 
-/**
- * The rules of the provider's cache. If the request does not ask for caching and no writes are reported, the cache is
- * automatic, if there is one.
- */
+/** The provider's cache rules. Without requested caching or reported writes, any cache must be automatic. */
 export function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): CacheRules {
   const rules = price ?? UNPRICED;
   if (rules.automatic || cacheUpTo !== null || usage === null || usage.written !== null) return rules;

@@ -20,11 +20,11 @@ const fileSchema = z.object({
   ),
 });
 
-/** The length at which a client compacts its history, for the models of a row in `config/clients.toml`. */
+/** A row of `config/clients.toml`: the length at which a client compacts its history, for some models. */
 export type ClientRow = z.infer<typeof fileSchema>['client'][number];
 
 /**
- * Reads the rows of a file like `config/clients.toml`.
+ * Parses the rows of `config/clients.toml`.
  *
  * @throws ZodError or TomlError for a broken file
  */
@@ -33,9 +33,9 @@ function readClientRows(text: string): readonly ClientRow[] {
 }
 
 /**
- * The first row that fits a client and a model, or `undefined`.
+ * The first row that matches a client and a model, or `undefined`.
  *
- * @param of.product - product name of the user agent, with its version if it has one: `claude-cli/2.1.332`
+ * @param of.product - product name of the user agent, with its version if present: `claude-cli/2.1.332`
  */
 export function clientRowOf(
   rows: readonly ClientRow[],
@@ -52,7 +52,7 @@ export function productIn(agent: string): string {
   return agent.split('/', 1)[0] ?? '';
 }
 
-/** An unknown version is within no limits. */
+/** An unknown version is never within limits. */
 function isWithin({ from, before }: Pick<ClientRow, 'from' | 'before'>, version: string | undefined): boolean {
   if (version === undefined) return from === undefined && before === undefined;
   return (from === undefined || !precedes(version, from)) && (before === undefined || precedes(version, before));
@@ -60,7 +60,7 @@ function isWithin({ from, before }: Pick<ClientRow, 'from' | 'before'>, version:
 
 let installed: readonly ClientRow[] | undefined;
 
-/** The rows of this installation; none if the file is missing. */
+/** The installed rows; none if the file is missing. */
 export function installedClientRows(): readonly ClientRow[] {
   const path = installedFile('clients.toml');
   installed ??= path === null ? [] : readClientRows(readFileSync(path, 'utf8'));

@@ -2,7 +2,7 @@ import type { ColdStashReport } from '../core/ports/cold-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 
 /**
- * Reads the figures since a day; with `measure` those of what would have been put aside.
+ * Reads the figures since a day; with `measure`, the hypothetical figures.
  *
  * @throws StoreUnavailable
  */
@@ -27,5 +27,5 @@ export async function readColdFigures(
   return { cold_stash: { setting, conversations, results, tokens, usd, recovered, by_provider }, cold_moments };
 }
 
-/** Before the cause in the fields that count cold moments. */
+/** Prefix of the cause in field names of cold moments. */
 const MOMENT = 'moment:';

@@ -9,7 +9,7 @@ import { type ClientRow, clientRowOf, installedClientRows, productIn } from './c
 
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
-/** The `above` of peaks while no threshold is known. */
+/** Value of `above` for peaks if no threshold is known. */
 const MAX_ABOVE = 1_000_000_000;
 const MAX_LENGTHS = 1_000;
 const MAX_LISTED = 100;
@@ -25,15 +25,15 @@ export async function readContexts(
     store.since({ ...query, sinceMs: 0 }),
     store.cold(query),
   ]);
-  // shorter conversations matter only if they were compacted
+  // shorter conversations only matter if they were compacted
   const above = Math.min(MAX_ABOVE, ...mediansOf(all).values(), ...installedClientRows().map(({ tokens }) => tokens));
   const peaks = await store.peaks({ ...query, limit: MAX_PEAKS, above });
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }
 
 /**
- * @param all - compactions of any time, from which the thresholds are learned
- * @param rows - thresholds of clients with too few of them
+ * @param all - all compactions, from which thresholds are learned
+ * @param rows - fallback thresholds for clients with too few compactions
  */
 export function compactionsOf(
   seen: readonly StoredCompaction[],
@@ -64,7 +64,7 @@ export function compactionsOf(
     };
   };
   const shown = peaks.map(shownOf);
-  // conversations of compactions for which no request was billed
+  // compacted conversations without a billed request
   const unbilled = seen.flatMap(({ project, product, model, continues, conversation }): ContextShown[] =>
     [continues, conversation]
       .filter((id) => id !== '' && !known.has(keyOf(project, id)))
@@ -80,12 +80,12 @@ export function compactionsOf(
   };
 }
 
-/** The key of a threshold. Two clients on one model compact at different lengths. */
+/** Key of a threshold, because clients on the same model compact at different lengths. */
 type Compacting = Pick<ContextPeak, 'project' | 'product' | 'model'>;
 
 type Thresholds = (of: Compacting) => Threshold | null;
 
-/** The median length of the compactions of each client with a model in a project, if there are enough of them. */
+/** Median length of compactions per project, client and model, if there are enough. */
 function mediansOf(all: readonly StoredCompaction[]): ReadonlyMap<string, number> {
   const medians = new Map<string, number>();
   for (const [name, some] of groupBy(all, nameOf)) {
@@ -97,8 +97,8 @@ function mediansOf(all: readonly StoredCompaction[]): ReadonlyMap<string, number
 }
 
 /**
- * The threshold of each client with a model in a project: the median length of its compactions, else that of its row,
- * else `null`.
+ * Threshold per project, client and model: the median length of its compactions, else the configured length, else
+ * `null`.
  */
 function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow[]): Thresholds {
   const medians = mediansOf(all);
@@ -110,7 +110,7 @@ function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow
   };
 }
 
-/** The lengths of rows by client, version and model. */
+/** Configured lengths by client, version and model. */
 class KnownLengths {
   readonly #rows: readonly ClientRow[];
   readonly #known = new BoundedMap<string, { readonly length: Threshold | null }>(MAX_LENGTHS);
@@ -134,7 +134,7 @@ function nameOf({ project, product, model }: Compacting): string {
   return keyOf(project, model, productIn(product));
 }
 
-/** The threshold of a client with a model in a project; `null` if it is unknown. @throws StoreUnavailable */
+/** Threshold of a client, model and project; `null` if unknown. @throws StoreUnavailable */
 export async function readThreshold(store: Pick<CompactionStore, 'since'>, of: Compacting): Promise<Threshold | null> {
   return thresholdsOf(await store.since({ sinceMs: 0, project: of.project }), installedClientRows())(of);
 }
@@ -143,11 +143,11 @@ function keyOf(...parts: readonly string[]): string {
   return parts.join('\n');
 }
 
-/** Thresholds are read again after this time. */
+/** Interval for rereading thresholds. */
 const LEARN_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** The thresholds of clients, which are learned in the background. */
+/** Client thresholds, learned in the background. */
 export class LearnedThresholds {
   readonly #store: Pick<CompactionStore, 'since'>;
   readonly #onFailure: FailureReporter;
@@ -159,13 +159,13 @@ export class LearnedThresholds {
     this.#onFailure = onFailure;
   }
 
-  /** The threshold in tokens; `undefined` if it is unknown. */
+  /** The threshold in tokens; `undefined` if unknown. */
   of(compacting: Compacting): number | undefined {
     if (performance.now() - this.#learntMs >= LEARN_MS) void this.learn();
     return this.#thresholds(compacting)?.tokens;
   }
 
-  /** Reads the compactions so far. Never rejects. */
+  /** Learns from the compactions so far. Never rejects. */
   async learn(): Promise<void> {
     this.#learntMs = performance.now();
     try {
@@ -176,17 +176,17 @@ export class LearnedThresholds {
   }
 }
 
-/** Detects, request by request, conversations that would have passed the threshold unpruned and did not. */
+/** Detects, request by request, conversations that would have exceeded the threshold only without pruning. */
 export class AvoidedCompactions {
   readonly #thresholds: Pick<LearnedThresholds, 'of'>;
-  /** Conversations that are beyond the threshold when unpruned. */
+  /** Conversations that exceed the threshold when unpruned. */
   readonly #beyond = new BoundedMap<string, true>(MAX_CONVERSATIONS);
 
   constructor(thresholds: Pick<LearnedThresholds, 'of'>) {
     this.#thresholds = thresholds;
   }
 
-  /** Whether this request is the one at which its conversation avoided a compaction. */
+  /** Whether the conversation avoided a compaction with this request. */
   billed({ project, conversationId, client, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
     if (conversationId === '') return false;
     const key = keyOf(project, conversationId);

@@ -4,20 +4,20 @@ import { type Known, type KnownMessage, shared } from './known.ts';
 
 /** The ledger's state of a conversation. */
 export interface ConversationState {
-  /** The newest requests that a later one may continue, newest first. There are several because agents branch off. */
+  /** Newest requests that a later one may continue, newest first; several, because agents branch off. */
   readonly branches: readonly Known[];
   readonly project: string;
-  /** The price of a new token in its newest request, in dollars. */
+  /** Price of a new token in the newest request, in dollars. */
   readonly entering: number;
-  /** Hashes of the last messages of its newest requests, newest last. */
+  /** Hashes of the last messages of the newest requests, newest last. */
   readonly newest: readonly string[];
-  /** Absent if no signs of work were counted yet. */
+  /** Absent if no work was counted yet. */
   readonly work?: WorkState | undefined;
 }
 
 /** Maximum number of requests remembered per conversation. */
 const MAX_BRANCHES = 4;
-/** Format of the data. Data in another format counts as unknown. */
+/** Version of the data format. Data in other formats counts as unknown. */
 const FORMAT_VERSION = 1;
 
 interface Stored extends Omit<ConversationState, 'branches'> {
@@ -41,7 +41,7 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
   return JSON.stringify(stored);
 }
 
-/** As `packRows`, of what is remembered: messages in memory have further facts. */
+/** Like `packRows`, without the facts that messages only have in memory. */
 function packMessages(messages: readonly KnownMessage[], counted: boolean): Packed {
   return {
     length: messages.length,
@@ -86,7 +86,7 @@ export function nextState(
   };
 }
 
-/** The remembered request that a new one continues: the one with which it shares most messages. */
+/** The remembered request that a new one continues, i.e. the one with most messages in common. */
 export function branchOf(state: ConversationState | null, facts: RequestFacts): Known | null {
   const [only, ...others] = state?.branches ?? [];
   if (only && others.length === 0) return only;
@@ -99,13 +99,13 @@ export function branchOf(state: ConversationState | null, facts: RequestFacts): 
   return best;
 }
 
-/** A conversation without a request for this long is not considered compacted. */
+/** A conversation idle for longer than this is not considered compacted. */
 const REMEMBERED_MS = 90 * 86_400_000;
 
 /**
  * Whether a request begins the compacted form of an earlier conversation: its first message contains that
- * conversation's summary, or its newest message was among the last messages of the earlier one; and the provider read
- * less from the cache than the earlier conversation had left there.
+ * conversation's summary, or its newest message was among the last messages of the earlier one; in both cases, the
+ * provider also read less from the cache than the earlier conversation had left there.
  */
 export function wasCompacted(before: ConversationState, facts: RequestFacts): boolean {
   const [last] = before.branches;
@@ -117,7 +117,7 @@ export function wasCompacted(before: ConversationState, facts: RequestFacts): bo
 }
 
 /**
- * Rows as columns: a list of numbers, or texts joined by line breaks. Absent values are `null`, in texts a lone NUL.
+ * Rows by column: a list of numbers, or texts joined by line breaks. Missing values are `null`; in texts, a lone NUL.
  */
 export interface Packed {
   readonly length: number;
@@ -127,13 +127,13 @@ export interface Packed {
 
 const ABSENT = '\0';
 const BREAK = '\n';
-/** Numbers are kept with three digits after the point. */
+/** Numbers are rounded to three decimals. */
 const PRECISION = 1_000;
 
 /**
  * Packs rows of numbers and texts column by column: the messages of a long conversation take a fifth of the space, and
- * are read and written several times as fast. Numbers keep three digits after the point. Texts must not contain a line
- * break.
+ * are read and written several times as fast. Numbers are rounded to three decimals. Texts must not contain line
+ * breaks.
  */
 export function packRows(rows: readonly object[]): Packed {
   const texts: Record<string, string> = {};
@@ -155,7 +155,7 @@ function rounded(value: unknown): number | null {
   return typeof value === 'number' ? Math.round(value * PRECISION) / PRECISION : null;
 }
 
-/** Inverse of `packRows`. The type is not checked, because only rows that this program wrote are read. */
+/** Inverse of `packRows`. The type is not checked, because only this program writes such rows. */
 export function unpackRows<Row extends object>({ length, texts, numbers }: Packed): Row[] {
   const rows = Array.from({ length }, (): Record<string, string | number> => ({}));
   for (const [name, joined] of Object.entries(texts)) {
@@ -180,14 +180,14 @@ export function unpackRows<Row extends object>({ length, texts, numbers }: Packe
 interface WorkState {
   /** Hashes of the conversation's newest calls. */
   readonly calls: readonly string[];
-  /** The newest test run failed. */
+  /** Whether the newest test run failed. */
   readonly red: boolean;
 }
 
-/** Maximum number of remembered calls. An older call that is made again is not recognised. */
+/** Maximum number of remembered calls. Repetitions of older calls are not recognised. */
 const MAX_CALLS = 100;
 
-/** The counts of a request's work, and the state after it. */
+/** Counts of a request's work, and the state after it. */
 export function countWork(before: WorkState | undefined, facts: WorkFacts): readonly [WorkCounts, WorkState] {
   const calls = [...(before?.calls ?? [])];
   let red = before?.red ?? false;

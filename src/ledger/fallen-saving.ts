@@ -1,25 +1,23 @@
-/** The sums of a day that show whether anything was saved. */
+/** Daily sums that show whether anything was saved. */
 export interface DaySaving {
   readonly day: string;
   readonly requests: number;
   /** Estimated tokens of the examined tool results. */
   readonly looked: number;
-  /** Tokens that were removed, and that shadow mode would have removed. */
+  /** Tokens that were removed, and that shadow mode would have removed.  */
   readonly removed: number;
   readonly wouldRemove: number;
 }
 
-/**
- * Number of requests on a day from which a saving of zero is significant: if the day before had savings, and if it had
- * none.
- */
+/** Number of daily requests that makes zero savings significant, with and without savings on the previous day. */
 const FEW = 20;
 const MANY = 50;
 
 /**
- * Notes that the newest day saved nothing although large results were examined, or although the day before had savings.
+ * Reports if the newest day saved nothing although large results were examined, or although the previous day had
+ * savings.
  *
- * @param days - the newest first
+ * @param days - newest first
  */
 export function fallenNotes(days: readonly DaySaving[]): string[] {
   const [last, before] = days;

@@ -7,10 +7,10 @@ import { STEP_FIELDS, stepKey } from './learning.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
 
-/** Names of the figures that a request adds to its day. */
+/** Names of a request's daily figures. */
 export type TotalField = keyof ReturnType<typeof totalFields>;
 
-/** The amounts that a request adds to the figures of its day, in total and by model. */
+/** A request's contribution to the daily figures, in total and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {
   const fields = totalFields(turn, texts, counted);
   const day = dayOf(turn.atMs);
@@ -58,33 +58,33 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
   };
 }
 
-/** The figures that are kept by key: only its use, because a day may have thousands of keys. */
+/** Figures stored per key: usage only, because there may be thousands of keys a day. */
 function spendOf(all: ReturnType<typeof totalFields>) {
   const { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed } = all;
   return { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed };
 }
 
-/** Separates the name of a figure from its subject. */
+/** Separates a figure's name from its subject. */
 export const KIND_MARK = ':';
-/** Requests for which the provider returned no count when asked; the reason follows `KIND_MARK`. */
+/** Requests for which the provider returned no token count; the reason follows `KIND_MARK`. */
 export const CHECK_FAILED = 'checkFailed';
 
-/** Evidence from a request about the estimates of received and of cut tokens. */
+/** Evidence from a request about the accuracy of token estimates. */
 export interface Counted extends NewTokens, Pick<Bill, 'checked'> {
-  /** Standard deviation of the saving in dollars, because removed tokens are estimates. */
+  /** Standard deviation of the saving in dollars, since removed tokens are estimates. */
   readonly savedDeviation: number;
-  /** Why the provider returned no count when asked; otherwise `''`. */
+  /** Why the provider returned no token count; otherwise `''`. */
   readonly checkFailure: string;
-  /** The provider has reported cache figures for the model. */
+  /** Whether the provider has reported cache figures for the model. */
   readonly reportsCache: boolean;
-  /** In shadow mode: the tokens and dollars that cuts would have saved. */
+  /** Shadow mode: tokens and dollars that cuts would have saved. */
   readonly would: { readonly removed: number; readonly dollars: number } | null;
 }
 
 /**
- * The amounts that new texts add to the figures of their tool and kind.
+ * Contribution of new texts to the figures of their tool and kind.
  *
- * @param entering - the price of a new token, in dollars
+ * @param entering - price of a new token, in dollars
  */
 export function textSums(about: About, texts: readonly TextFacts[], entering: number): SumGroup[] {
   return texts.map(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
@@ -96,7 +96,7 @@ export function textSums(about: About, texts: readonly TextFacts[], entering: nu
 
 type About = Pick<LedgerTurn, 'atMs' | 'project'>;
 
-/** The amounts that a regret adds to the figures of its tool and kind. */
+/** Contribution of a regret to the figures of its tool and kind. */
 export function regretSums(about: About, { how, tool, kind, tokens }: RegretFacts, entering: number): SumGroup {
   return toolSums(about, tool, kind, { [how]: 1, regretTokens: tokens, regretDollars: tokens * entering });
 }
@@ -105,7 +105,7 @@ function toolSums({ atMs, project }: About, tool: string, kind: string, fields: 
   return { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}`, fields };
 }
 
-/** The evidence for learning: one text that was cut at a level of boldness, or one that was cut and then regretted. */
+/** Evidence for learning: a text cut at a level of boldness, or cut and then regretted. */
 export function stepSums(
   { atMs, project }: About,
   text: Pick<TextFacts, 'tool' | 'kind' | 'boldness'>,
@@ -114,21 +114,20 @@ export function stepSums(
   return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
 }
 
-/** A request for which the provider reported a changed history, with what the ledger knows of the change. */
+/** Figures for a request with a reported change of history, including the ledger's analysis of it. */
 export function brokenSums({ atMs, project, requestId, conversationId }: RequestFacts, { cause, at }: Miss): SumGroup {
   const key = ['request', requestId, conversationId, cause, at].join('\t');
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
-/** Figures about what was put aside while the cache was cold, by us or by the provider. */
+/** Figures about results put aside while the cache was cold, by us or by the provider.  */
 export function coldSums({ atMs, project, model }: RequestFacts, fields: SumGroup['fields']): SumGroup {
   return { day: dayOf(atMs), project, slice: 'cold', key: model, fields };
 }
 
 const OTHERS: Others = '(others)';
 /**
- * Maximum number of waiting groups: in total, and beyond that for the project `(others)`. Further figures are added to
- * `(others)`.
+ * Maximum number of waiting groups, and of additional ones for the project `(others)`, which collects further figures.
  */
 const MAX_GROUPS = 5_000;
 const MAX_OTHERS = 1_000;
@@ -137,7 +136,7 @@ interface Waiting extends Omit<LedgerSum, 'field' | 'value'> {
   readonly fields: Map<string, number>;
 }
 
-/** Accumulates figures until they are written: each request has some forty, most of which belong to a few groups. */
+/** Accumulates figures until they are written. Each request has some forty, most of them in a few groups. */
 export class WaitingSums {
   #groups = new Map<string, Waiting>();
 

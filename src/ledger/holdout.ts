@@ -3,30 +3,28 @@ import type { Difference, HoldoutPlan, HoldoutResult } from '../core/ports/ledge
 import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH, pairedDifference } from './interval.ts';
 
-/** The compared fields of a conversation. */
+/** Compared fields of a conversation. */
 export type ComparedConversation = Pick<
   LedgerConversation,
   'arm' | 'turns' | 'dollars' | 'dollarsWithout' | 'firstRequestTokens'
 > &
   Partial<Pick<LedgerConversation, 'output' | 'regretTokens' | 'firstMs' | 'lastMs'>>;
 
-/** Number of classes by the size of the first request. Conversations are compared within their class. */
+/** Number of size classes by first request. Conversations are compared within their class. */
 const STRATA = 5;
-/**
- * The recommended share of the control group if each pruned conversation is compared with its own bill without cuts.
- */
+/** Recommended share of the control group if each pruned conversation is compared with its own bill without cuts. */
 const USUAL_SHARE = 0.1;
 const DAY_MS = 86_400_000;
-/** With groups of equal size, differences by chance are smallest. */
+/** Equal group sizes minimise differences by chance. */
 const HALF = 0.5;
 /**
- * Factor on the number of conversations: with as many as an interval needs to just exclude zero, one experiment in two
- * is conclusive; with twice as many, four in five.
+ * Factor on the number of conversations. With just enough for an interval to exclude zero, one experiment in two is
+ * conclusive; with twice as many, four in five.
  */
 const FOR_POWER = 2;
 /**
- * The groups count as different if an interval this many times as wide excludes zero. With a factor of 1, that would
- * happen in one of 25 experiments with equal groups.
+ * Groups count as different if an interval widened by this factor excludes zero. Without widening, this happens in one
+ * of 25 experiments with equal groups.
  */
 const SURE = 1.4;
 
@@ -35,8 +33,8 @@ const SURE = 1.4;
  *
  * Each pruned conversation has its own twin, the same bill without cuts. As long as the groups differ only in the cuts
  * (same number of turns, same cost without cuts), the saving is the mean difference within these pairs, which is hardly
- * affected by chance. If they differ otherwise, pruning changes how conversations proceed, and only the groups
- * themselves are compared.
+ * affected by chance. If they differ in other ways, pruning changes how conversations proceed, so the groups themselves
+ * are compared.
  */
 export function holdoutOf(conversations: readonly ComparedConversation[]): HoldoutResult | null {
   const arms: Record<Arm, ComparedConversation[]> = { pruned: [], control: [] };
@@ -59,7 +57,7 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
   const areAlike = ![withoutCuts, turns].some((one) => differs(one, SURE));
   const isPaired = areAlike && pruned.some((one) => one.dollars !== one.dollarsWithout);
   const isEnough = Math.min(pruned.length, control.length) >= ENOUGH;
-  // with too few of either group, nothing shows that the groups are alike, so no interval means anything
+  // if either group is too small, comparability cannot be checked, so no interval is meaningful
   const decided = (one: Difference): Difference => (isEnough ? one : { ...one, interval: null, tooSkewed: false });
   const dollarsPerConversation = decided(isPaired ? paired(bill, wholeBill) : stratified(bill));
   return {
@@ -79,7 +77,7 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
 type Value = (one: ComparedConversation) => number;
 
 const bill: Value = ({ dollars }) => dollars;
-/** The cost of a conversation without cuts. A conversation of the control group has no cuts. */
+/** The cost of a conversation without cuts. Conversations of the control group have none. */
 const wholeBill: Value = ({ arm, dollars, dollarsWithout }) => (arm === 'control' ? dollars : dollarsWithout);
 const perTurn: Value = ({ dollars, turns }) => dollars / Math.max(1, turns);
 const wholePerTurn: Value = (one) => wholeBill(one) / Math.max(1, one.turns);
@@ -97,7 +95,7 @@ function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** The class of each conversation by the size of its first request, which pruning cannot change. */
+/** The size class of each conversation by its first request, which pruning cannot change. */
 function strataOf(conversations: readonly ComparedConversation[]): (one: ComparedConversation) => number {
   const sizes = conversations.map(({ firstRequestTokens }) => firstRequestTokens).sort((a, b) => a - b);
   const bounds = Array.from(
@@ -107,10 +105,7 @@ function strataOf(conversations: readonly ComparedConversation[]): (one: Compare
   return ({ firstRequestTokens }) => bounds.filter((bound) => firstRequestTokens >= bound).length;
 }
 
-/**
- * A value minus the difference between its class's mean and the mean of all, so that the result does not depend on how
- * the classes were drawn.
- */
+/** Adjusts a value by the difference between its class mean and the overall mean. */
 function levelled(
   conversations: readonly ComparedConversation[],
   stratumOf: (one: ComparedConversation) => number,
@@ -127,7 +122,7 @@ function levelled(
   return (one) => value(one) - (above.get(stratumOf(one)) ?? 0);
 }
 
-/** The number of further conversations needed, and the recommended share of the control group until then. */
+/** Number of further conversations needed, and recommended share of the control group until then. */
 function planOf(
   conversations: readonly ComparedConversation[],
   { difference: found, interval }: Difference,
@@ -152,7 +147,7 @@ function planOf(
   return { more, share, days: daysFor(conversations, more) };
 }
 
-/** The share of the control group with which it gets enough of `count` conversations. */
+/** The share with which the control group gets enough of `count` conversations. */
 function shareFor(count: number): number {
   return Math.min(HALF, Math.max(USUAL_SHARE, Math.ceil((20 * ENOUGH) / count) / 20));
 }

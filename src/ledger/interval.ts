@@ -1,15 +1,15 @@
 import type { Difference } from '../core/ports/ledger-report.ts';
 
-/** Minimum number of conversations in an arm: an interval of a handful would be a guess. */
+/** Minimum number of conversations per arm; with fewer, an interval would be a guess. */
 export const ENOUGH = 30;
 /**
- * Minimum number of conversations in an arm, as a multiple of the squared coefficient of variation: with fewer, the
+ * Minimum number of conversations per arm, as a multiple of the squared coefficient of variation; with fewer, the
  * sample may miss the rare, most expensive ones. Tuned together with `LEVEL`. With log-normal costs, 30 conversations
  * are too few in 80 of 100 experiments for sigma 2, in 20 for sigma 1.5, and in 2 for sigma 1.2.
  */
 const PER_VARIATION = 4;
 const RESAMPLES = 800;
-/** With many conversations fewer resamples suffice, and a report must not delay requests. */
+/** Bounds for the number of resamples: with many conversations, fewer suffice, and reports must not delay requests. */
 const LEAST_RESAMPLES = 200;
 const MAX_DRAWS = 1_600_000;
 /**
@@ -21,8 +21,8 @@ const MAX_DRAWS = 1_600_000;
  */
 const LEVEL = 0.99;
 /**
- * Level for differences within pairs, chosen on the eleven shapes of `bench/holdout`: a high level loses hardly any
- * power.
+ * Level for differences within pairs, chosen on the eleven distributions of `bench/holdout`; a high level loses hardly
+ * any power.
  */
 const PAIRED_LEVEL = 0.997;
 const PAIRED_RESAMPLES = 1_500;
@@ -32,7 +32,7 @@ const PAIRED_RESAMPLES = 1_500;
  * symmetric bootstrap confidence intervals, JRSS B 50, 1988). The first resamples each arm separately. The second
  * assumes that both arms have the same distribution up to a scale factor, like pooled residuals in a scale model, so
  * that the tail of a large arm also informs the estimate for a small one: costs divided by their arm's mean are pooled,
- * and so is the variation. The same figures always give the same interval.
+ * and so is the variation. Equal inputs always give the same interval.
  */
 export function difference(pruned: readonly number[], control: readonly number[]): Difference {
   const [a, b] = [momentsOf(pruned), momentsOf(control)];
@@ -51,7 +51,7 @@ export function difference(pruned: readonly number[], control: readonly number[]
  * The mean of differences within pairs, such as each conversation's bill and its bill without cuts, with an interval by
  * the same method: a symmetric studentised bootstrap of one sample.
  *
- * @param means - the means of both arms, which are shown with the difference
+ * @param means - means of both arms, shown with the difference
  */
 export function pairedDifference(
   differences: readonly number[],
@@ -77,7 +77,7 @@ export function pairedDifference(
 interface Moments {
   readonly count: number;
   readonly mean: number;
-  /** Unbiased. */
+  /** Unbiased sample variance. */
   readonly variance: number;
 }
 
@@ -152,10 +152,7 @@ function momentsOf(values: readonly number[]): Moments {
 
 const SEED = 0x2f6e2b1;
 
-/**
- * A generator of reproducible samples, the same as `randomFrom`: written out, since a report draws twelve million
- * values.
- */
+/** Generator of reproducible samples, inlined from `randomFrom`, since a report draws twelve million values. */
 class Random {
   #state: number;
 
@@ -163,7 +160,7 @@ class Random {
     this.#state = seed >>> 0;
   }
 
-  /** The moments of as many values drawn with replacement. */
+  /** The moments of `count` values drawn with replacement. */
   resampled(values: Float64Array, count: number): Moments {
     const { length } = values;
     let state = this.#state;

@@ -1,55 +1,55 @@
 import type { MissCause, TokenCounts } from '../core/ports/ledger.ts';
 import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 
-/** Begins `MessageFacts.cuts` if a directive decides how the message is sent. */
+/** Prefix of `MessageFacts.cuts` if a directive decides how the message is sent. */
 const DIRECTED = '*';
 
-/** A message of the conversation; `exact` are the tokens cut from it, if the provider counted them. */
+/** A remembered message; `exact` is the number of tokens cut from it, if the provider counted them. */
 export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
 
 export const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
 
-/** The ledger's memory of a conversation's newest request. */
+/** The ledger's memory of a conversation's newest request.  */
 export interface Known {
   readonly atMs: number;
   readonly model: string;
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
-  /** What replaced the cuts in the head of the request, and its exact size if the provider counted it. */
+  /** Hash of the replacements in the head of the request, and their exact size if the provider counted it. */
   readonly head?: { readonly cuts: string; readonly exact?: number };
   /** Whether any message has an `exact` count. */
   readonly counted: boolean;
-  /** Billed tokens of each earlier request, by its number of messages; only of messages that are unchanged. */
+  /** Billed tokens of earlier requests, by number of messages; only for unchanged messages. */
   readonly marks: readonly Mark[];
-  /** Tokens in the cache after it, as forwarded and without cuts. */
+  /** Cached tokens after the request, as forwarded and without cuts. */
   readonly cached: number;
   readonly cachedWithout: number;
-  /** All tokens of its input: as forwarded, and without cuts. */
+  /** All input tokens, as forwarded and without cuts. */
   readonly tokens: number;
   readonly tokensWithout: number;
   readonly output: number;
-  /** Tokens of hidden reasoning, included in `output`; `null` if the provider does not report them. */
+  /** Hidden reasoning tokens, included in `output`; `null` if not reported. */
   readonly reasoning: number | null;
-  /** How long its cache lives after a use. */
+  /** Cache lifetime after a use. */
   readonly lifetimeMs: number;
-  /** Tokens that the provider cleared itself. Absent: none. */
+  /** Tokens cleared by the provider; absent if none. */
   readonly cleared?: number;
-  /** Estimated tokens that would have been put aside so far. Absent in old states: none. */
+  /** Estimated tokens that would have been put aside so far; absent if none, or in old states. */
   readonly wouldBeAside?: number;
 }
 
 /**
- * The number of first messages that two requests share.
+ * Length of the common message prefix of two requests.
  *
- * @param withCuts - whether their cuts must be equal as well
+ * @param withCuts - whether the cuts must be equal, too
  */
 export function shared(known: Known, messages: readonly MessageFacts[], withCuts: boolean): number {
   const most = Math.min(known.messages.length, messages.length);
   for (let i = 0; i < most; i++) {
     const a = known.messages[i];
     const b = messages[i];
-    if (a === b) continue; // most are the very same objects
+    if (a === b) continue; // most are identical objects
     if (a?.prefix !== b?.prefix || (withCuts && a?.cuts !== b?.cuts)) return i;
   }
   return most;
@@ -60,15 +60,15 @@ export function sharesHead(known: Known, { head }: RequestFacts): boolean {
   return (known.head?.cuts ?? '') === (head?.cuts ?? '');
 }
 
-/** Why a request read less from the cache than the one before it had left there. */
+/** Why a request read less from the cache than the previous one had left there. */
 export interface Miss {
   readonly cause: MissCause;
-  /** Index of the first message that differs; -1 if no message is the cause. */
+  /** Index of the first differing message; -1 if no message is the cause. */
   readonly at: number;
 }
 
 /**
- * Finds out why a request missed the cache, by comparing it with the previous one. Certain causes (changed bytes) take
+ * Determines why a request missed the cache by comparing it with the previous one. Certain causes (changed bytes) take
  * precedence over likely ones.
  *
  * @param compacted - whether the request begins a conversation that continues from another one's summary
@@ -98,12 +98,12 @@ function isPutAside(known: Known, facts: RequestFacts, at: number): boolean {
   return [known.messages[at], facts.messages[at]].some((message) => message?.cuts.startsWith(DIRECTED) === true);
 }
 
-/** Whether the provider cleared as many tokens of a request as of the one before. */
+/** Whether the provider cleared the same number of tokens in both requests. */
 export function clearsAlike({ cleared = 0 }: Known, facts: Pick<RequestFacts, 'cleared'>): boolean {
   return cleared === (facts.cleared ?? 0);
 }
 
-/** The number of messages of the previous request, if the client changed none of them. */
+/** Number of messages in the previous request, provided the client changed none of them. */
 export function answeredFrom({ fresh }: RequestFacts): number {
   return Math.max(0, fresh.answerFrom ?? fresh.from - 1);
 }
@@ -111,8 +111,8 @@ export function answeredFrom({ fresh }: RequestFacts): number {
 const ALTERNATING: ReadonlySet<RequestFacts['wire']> = new Set(['responses', 'interactions']);
 
 /**
- * Whether a request directly follows a known one, as far as its messages show. On these wires, calls and results
- * alternate within one answer, so the end of the previous request cannot be detected.
+ * Whether a request directly follows a known one, judging by its messages. On these wires, calls and results alternate
+ * within one answer, so the end of the previous request cannot be detected.
  */
 export function follows(known: Known, facts: RequestFacts): boolean {
   const length = known.messages.length;
@@ -121,8 +121,8 @@ export function follows(known: Known, facts: RequestFacts): boolean {
 }
 
 /**
- * Where the messages of a forwarded body are in the provider's tokens, and the tokens cut from each: one list of numbers
- * for each, because an object for each message of each request was most of what a bill allocated.
+ * Positions of messages in the provider's tokens, and tokens cut from each. Stored as lists of numbers, because objects
+ * per message dominated a bill's allocations.
  */
 export interface Layout {
   readonly starts: Float64Array;
@@ -130,21 +130,21 @@ export interface Layout {
   readonly removed: Float64Array;
 }
 
-/** Billed tokens of the first messages of a conversation, from an earlier request. */
+/** Billed tokens of a conversation's leading messages, from an earlier request. */
 interface Mark {
   readonly messages: number;
   readonly tokens: number;
 }
 
 /**
- * Distributes the tokens counted by a provider among the messages. Earlier bills give the exact ends of the messages
- * that were last at the time. Between and after these, tokens are divided in proportion to bytes. The rest belongs to
- * the head of the request.
+ * Distributes the tokens counted by a provider among the messages. Earlier bills give the exact ends of messages that
+ * were last at the time. Between and after these, tokens are divided in proportion to bytes. The rest belongs to the
+ * request's head.
  *
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
  * @param marks - ascending
- * @param removedFrom - the provider's tokens that were cut from a message
+ * @param removedFrom - provider tokens cut from a message
  */
 export function layOut(
   messages: readonly MessageFacts[],
@@ -170,12 +170,12 @@ export function layOut(
       const end = weight > 0 ? at + (room * message.bytes) / weight : at;
       layout.starts[i] = at;
       layout.ends[i] = end;
-      // in shadow mode `removed` is negative: no more can be removed from a message than its tokens
+      // `removed` is negative in shadow mode, and no more than a message's own tokens can be removed
       layout.removed[i] = Math.max(at - end, removedFrom(message));
       at = end;
     }
     at = Math.max(at, tokens);
-    // rounding errors of the parts must not change the end of the whole
+    // rounding errors of the parts must not shift the end of the whole
     if (until > from) layout.ends[until - 1] = at;
     from = Math.max(from, until);
   }
@@ -188,7 +188,7 @@ function bytesIn(messages: readonly MessageFacts[], from: number, until: number)
   return sum;
 }
 
-/** Tokens that were cut from messages `[from, until)`. */
+/** Tokens cut from messages `[from, until)`. */
 export function removedIn({ removed }: Layout, from = 0, until = removed.length): number {
   let sum = 0;
   for (let i = from; i < until; i++) sum += removed[i] ?? 0;
@@ -196,10 +196,10 @@ export function removedIn({ removed }: Layout, from = 0, until = removed.length)
 }
 
 /**
- * Replaces estimates of cuts with exact counts, of single messages and of all messages together.
+ * Replaces estimated cuts with exact counts, for single messages and for the total.
  *
- * @param exact - of the first messages, `undefined` for those that are only estimated
- * @param total - of all messages; `null` if it is only an estimate, too
+ * @param exact - exact counts of the first messages; `undefined` if only estimated
+ * @param total - exact total; `null` if only estimated
  */
 export function settled(layout: Layout, exact: readonly (number | undefined)[], total: number | null): Layout {
   if (total === null && exact.length === 0) return layout;
@@ -207,13 +207,13 @@ export function settled(layout: Layout, exact: readonly (number | undefined)[], 
   if (total === null) return known;
   const fixed = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
   const open = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? removed : 0), 0);
-  // if no estimate is left to adjust, the counts disagree, and the newer count of the whole is used
+  // without estimates left to adjust, the counts disagree, and the newer total is used
   const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
   const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
   return { ...known, removed: known.removed.map((removed, i) => removed * (exact[i] === undefined ? scale : rest)) };
 }
 
-/** Tokens that were cut before a position in the forwarded tokens. */
+/** Tokens cut before a position in the forwarded tokens. */
 function removedBefore({ starts, ends, removed }: Layout, place: number): number {
   let sum = 0;
   for (let i = 0; i < removed.length; i++) {
@@ -229,11 +229,11 @@ function removedBefore({ starts, ends, removed }: Layout, place: number): number
 /**
  * The bill without cuts, assuming that the cache hits at the same positions.
  *
- * @param head - tokens that were cut in front of the messages, where every cached prefix begins
+ * @param head - tokens cut before the messages, i.e. inside every cached prefix
  */
 export function withoutCuts(usage: TokenCounts, layout: Layout, head: number): TokenCounts {
   const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(layout, place);
-  // the longer lifetime is first, as the provider requires
+  // the longer lifetime comes first, as required by the provider
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
   const all = head + removedIn(layout);

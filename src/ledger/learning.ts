@@ -12,22 +12,22 @@ export interface LearnerOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** The number of cut texts, and of those that were regretted. */
+/** Number of cut texts, and of regretted ones. */
 export interface Evidence {
   readonly cut: number;
   readonly regretted: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Days of evidence: older texts do not count, because tools and prompts change. Set by hand. */
+/** Older evidence is ignored, because tools and prompts change, in days. Set by hand. */
 const DAYS_OF_EVIDENCE = 90;
-/** Interval at which figures, and steps of other processes, are read. */
+/** Interval for reading figures, and steps of other processes. */
 const EVERY_MS = 60_000;
 const MILDEST = -2;
 const BOLDEST = 2;
 /**
- * Shares of cut texts that were regretted: above the first, cuts become milder; below the second, bolder. The values
- * are a choice: a cut text saves some 700 tokens, which together with later cache reads are worth 2,200 new tokens; a
+ * Thresholds for the share of regretted texts: above the first, cuts become milder; below the second, bolder.
+ * Rationale: a cut text saves some 700 tokens, which together with later cache reads are worth 2,200 new tokens; a
  * regret costs one more request, worth some 2,700 new tokens if 20,000 tokens of the prompt are read from the cache.
  * Above 0.8 cuts lose money, and long before that they hinder the agent. In recorded conversations one text in six is
  * regretted, of source code one in three.
@@ -38,28 +38,25 @@ const FAR_BELOW = 0.02;
 const LEAST_TEXTS = 12;
 /** Quantile of the normal distribution: one-sided, 95 %. */
 const Z = 1.645;
-/** Fields of the slice `step`. */
+/** Field names in the slice `step`. */
 export const STEP_FIELDS = { cut: 'cut', regretted: 'regretted' } as const;
 
-/**
- * The key of texts that were cut at a level of boldness. The tool is last, because a store keeps the beginning of a
- * name that is too long.
- */
+/** Key of texts that were cut at a level of boldness. The tool comes last, because stores truncate long names. */
 export function stepKey({ boldness, tool, kind }: StepTexts): string {
   return `${boldness}\t${kind}\t${tool}`;
 }
 
 interface StepTexts {
-  /** Number of the boldness fact in force when the texts were cut; 0 if there was none yet. */
+  /** Number of the boldness fact in force when the texts were cut; 0 if there was none.  */
   readonly boldness: number;
   readonly tool: string;
   readonly kind: string;
 }
 
 /**
- * The next boldness step, given the evidence gathered at the current one. It becomes milder once the lower bound of the
- * Wilson interval (E. B. Wilson, JASA 22, 1927) for the regretted share is above `TOO_MANY`, and bolder once the upper
- * bound is below `FAR_BELOW`.
+ * Determines the next boldness step from the evidence for the current one. It becomes milder once the lower bound of
+ * the Wilson interval (E. B. Wilson, JASA 22, 1927) for the regretted share is above `TOO_MANY`, and bolder once the
+ * upper bound is below `FAR_BELOW`.
  */
 export function stepAfter(step: number, { cut, regretted }: Evidence): number {
   if (cut < LEAST_TEXTS) return step;
@@ -73,8 +70,8 @@ export function stepAfter(step: number, { cut, regretted }: Evidence): number {
 }
 
 /**
- * Learns from regret how boldly texts of a (project, tool, kind) are cut. Earlier decisions are never changed: a step
- * applies to decisions made after it.
+ * Learns from regret how boldly texts of a (project, tool, kind) are cut. Earlier decisions never change: a step only
+ * applies to later decisions.
  */
 export class Learner implements BoldnessSteps {
   readonly #options: LearnerOptions;
@@ -98,7 +95,7 @@ export class Learner implements BoldnessSteps {
     }
   }
 
-  /** Reads the regrets and makes the steps that follow from them. Called at intervals. Never rejects. */
+  /** Reads the regrets and takes the resulting steps. Called periodically. Never rejects. */
   async learnIfDue(): Promise<void> {
     const { clock, onFailure } = this.#options;
     const now = clock.nowMs();
@@ -124,7 +121,7 @@ export class Learner implements BoldnessSteps {
       if (boldness !== (last?.number ?? 0) || step === before) continue;
       const fact = { project, tool, kind, step, atMs: now, texts: seen.cut, regretted: seen.regretted };
       const taken = await store.addStep(fact, boldness);
-      if (taken === null) continue; // another process was first: its step is read next time
+      if (taken === null) continue; // another process took a step first, which is read next time
       held.set(id, taken);
       onStep(taken, before);
     }
@@ -150,7 +147,7 @@ function idOf({ project, tool, kind }: Pick<BoldnessStep, 'project' | 'tool' | '
   return `${ofTool(project, tool)}\0${kind}`;
 }
 
-/** The evidence for each step. */
+/** Collects the evidence for each step. */
 function evidenceOf(sums: readonly LedgerSum[]): (StepTexts & Evidence & { readonly project: string })[] {
   const seen = new Map<string, { project: string; key: string; cut: number; regretted: number }>();
   for (const { project, key, field, value } of sums) {

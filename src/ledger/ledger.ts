@@ -22,32 +22,27 @@ export interface LedgerOptions {
   readonly store: LedgerStore;
   readonly prices: Prices;
   readonly clock: { nowMs(): number };
-  /**
-   * Id of this process, unique among the processes that share the store. Default: `''`, for a process that is alone on
-   * its store.
-   */
+  /** Process id, unique among the processes that share the store. Default: `''`, for the only process. */
   readonly processId?: string;
   readonly onFailure: FailureReporter;
-  /** Finds a stored prune by its id. `conversationOf` returns the conversation in which this process last saw it. */
+  /** Finds a stored prune by id. `conversationOf` returns the conversation in which this process last saw it. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
-  /** Learns from regrets; absent: nothing is learned. */
+  /** Learns from regrets; if absent, nothing is learned. */
   readonly learner?: Learner;
-  /** Called for each billed request, for counters, with the saving of cuts before its messages. */
+  /** Called for each billed request, with the savings by cuts before its messages. */
   readonly onBilled?: (turn: LedgerTurn, head: HeadSaving) => void;
-  /**
-   * Called with the number of figures that were added to the project `(others)`, because the day has no room for more.
-   */
+  /** Called with the number of figures added to the project `(others)` because the day was full. */
   readonly onFolded?: (figures: number) => void;
-  /** Writes together with other parts of the process. Default: alone. */
+  /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
 }
 
-/** Time for which requests wait in memory to be billed together, in milliseconds. */
+/** Time for which requests are collected before they are billed together, in milliseconds. */
 const WRITE_MS = 1_000;
-/** Requests of one transaction: a few milliseconds of the event loop. */
+/** Maximum number of requests per transaction: a few milliseconds of the event loop. */
 const BILLED_AT_ONCE = 50;
-/** Maximum numbers of requests, and of messages in them, that wait to be billed while the store is not available. */
+/** Limits for unbilled requests, and for messages in them, while the store is unavailable. */
 const MAX_QUEUED = 5_000;
 const MAX_QUEUED_MESSAGES = fittedToHeap(200_000);
 /** Maximum total number of messages in the states held in memory. */
@@ -55,21 +50,20 @@ const MAX_MESSAGES = fittedToHeap(400_000);
 /** Maximum number of regretted texts that are remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;
-/** Interval at which the process records that it uses the store. */
+/** Interval of this process's heartbeat in the store. */
 const ALIVE_EVERY_MS = 3_600_000;
-/** Pause between attempts to bill the last requests, which wait for another process, in milliseconds. */
+/** Pause between attempts on close to bill requests that wait for another process, in milliseconds. */
 const CLOSE_PAUSE_MS = 50;
 
-/** The project in which a text was cut, and the last price of a new token in its conversation, in dollars. */
+/** Project in which a text was cut, and the last price of a new token in its conversation, in dollars. */
 interface Place {
   readonly project: string;
   readonly entering: number;
 }
 
 /**
- * Bills requests soon after they end, from the stored states of their conversations, so that several processes on one
- * store reach the same figures. No request waits for its bill. While the store is not available, requests wait in
- * memory, at most 5,000.
+ * Bills requests soon after they end, from the stored states of their conversations, so that processes sharing a store
+ * agree. No request waits for its bill. While the store is unavailable, up to 5,000 requests are queued in memory.
  */
 export class Ledger implements LedgerSink, LedgerReader {
   readonly #options: LedgerOptions;
@@ -80,18 +74,18 @@ export class Ledger implements LedgerSink, LedgerReader {
         ? 1
         : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
   });
-  /** Prune ids of texts that were regretted. */
+  /** Prune ids of regretted texts. */
   readonly #regretted = new BoundedMap<string, true>(MAX_REGRETTED);
-  /** By conversation: the project and the price of a new token in its newest request billed here. */
+  /** Per conversation: project, and price of a new token in its newest request billed here. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
   /** Number of messages in `#queue`. */
   #queuedMessages = 0;
-  /** Sums of recoveries that are not written yet. */
+  /** Sums of recoveries not yet written. */
   readonly #sums = new WaitingSums();
   readonly #process: string;
   #aliveMs = Number.NEGATIVE_INFINITY;
-  /** Number of requests that wait in the store for their predecessors. */
+  /** Number of requests waiting in the store for their predecessors. */
   #waiting = 0;
   #failing = false;
   #closing = false;
@@ -106,12 +100,12 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#process = `process\n${options.processId ?? ''}`;
   }
 
-  /** Bills the requests that wait in the store. Never rejects. */
+  /** Bills the requests waiting in the store. Never rejects. */
   async start(): Promise<void> {
     await this.#behind.flush();
   }
 
-  /** Number of requests that are not billed yet: in memory, or in the store waiting for another process. */
+  /** Number of unbilled requests: in memory, or waiting in the store for another process. */
   get queued(): number {
     return this.#queue.length + this.#waiting;
   }
@@ -132,7 +126,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#behind.soon();
   }
 
-  /** @param reported - resolves once the requests that have ended are reported here */
+  /** @param reported - resolves once all finished requests were reported here */
   reportedBy(reported: () => Promise<void>): void {
     this.#reported = reported;
   }
@@ -140,7 +134,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   recovered(pruneId: string, tokens: number): void {
     const { findPrune, conversationOf, onFailure, clock } = this.#options;
     if (!findPrune || this.#unfinished.size >= MAX_QUEUED) return;
-    // the request in which it was cut is billed first: no text may be regretted before it counts as cut
+    // bill the request with the cut first: a text must count as cut before it can be regretted
     const noted = this.#reported()
       .then(() => this.#behind.flush())
       .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
@@ -160,7 +154,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     void noted.finally(() => this.#unfinished.delete(noted));
   }
 
-  /** The owner of a text, and the last price of a new token in the conversation in which it was cut. */
+  /** Owner of a text, and last price of a new token in the conversation in which it was cut. */
   async #placeOf(pruneId: string, conversationId = ''): Promise<Place> {
     const known = this.#places.peek(conversationId);
     if (known) return known;
@@ -175,7 +169,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     return this.reportOf(this.#options.store, query);
   }
 
-  /** The report of another view of the store, including the faults of this ledger's prices. */
+  /** Reports on another view of the store, including problems with this ledger's prices. */
   reportOf(store: LedgerStore, query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
     return readReport(store, query, this.#options.prices);
   }
@@ -194,7 +188,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     await this.#behind.flush();
   }
 
-  /** Bills waiting requests, and waits for those that other processes still have in memory. Never rejects. */
+  /** Bills waiting requests, and waits for predecessors that other processes still have in memory. Never rejects. */
   async close(): Promise<void> {
     const endMs = performance.now() + SETTLE_MS + WRITE_MS;
     await this.flush();
@@ -269,7 +263,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#settled(settlement.result, folded);
   }
 
-  /** Updates the memory after a transaction. */
+  /** Updates in-memory data after a transaction. */
   #settled(result: SettleResult | null, folded: number): void {
     if (result === null) return;
     const { onBilled, onFolded, onFailure } = this.#options;
@@ -286,7 +280,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 }
 
-/** The report of a store. */
+/** Reads the report of a store. */
 export async function readReport(
   store: LedgerStore,
   query: { readonly sinceDay: string; readonly project?: string },

@@ -5,12 +5,12 @@ import { answeredFrom, causeOf, type Known, type Layout } from './known.ts';
 import { dollarsOf, inputOf, type Price } from './prices.ts';
 import { endOf } from './twin.ts';
 
-/** A miss of less than this share of the expected tokens is attributed to rounding by the provider. */
+/** A miss below this share of the expected tokens is attributed to the provider's rounding. */
 const ROUNDING = 0.01;
 
 /**
- * Like `ROUNDING`, for a conversation whose earlier requests are unknown: the tokens that should have been read are
- * then estimated from bytes.
+ * Like `ROUNDING`, for conversations with unknown earlier requests, whose expected cache reads are estimated from
+ * bytes.
  */
 const ESTIMATED_ROUNDING = 0.1;
 
@@ -20,7 +20,7 @@ export function noMiss(price: Price | null): MissFigures {
   return { miss: null, missAt: -1, missTokens: 0, missDollars: price && 0 };
 }
 
-/** The tokens that should have been read from the cache and were not, with the cause. */
+/** Tokens that should have been read from the cache but were not, with the cause. */
 export function missOf(
   facts: RequestFacts,
   known: Known | null,
@@ -33,10 +33,10 @@ export function missOf(
   const should = known?.cached ?? (goesOnUnknown ? endOf(layout, answeredFrom(facts)) : total);
   const rounding = goesOnUnknown ? ESTIMATED_ROUNDING : ROUNDING;
   const tokens = Math.max(0, Math.min(should, total) - usage.read);
-  // what the request no longer contains cannot be missed, and a small difference is rounding
+  // removed content cannot be missed, and small differences are rounding
   if (tokens <= Math.max(rounding * should, price?.cacheStep ?? 1)) return noMiss(price);
   const { cause, at } = causeOf(known, facts, compacted);
-  // order: read tokens, written ones, fresh ones
+  // token order: read, written, fresh
   const long = Math.min(tokens, usage.write1h);
   const short = Math.min(tokens - long, usage.write5m);
   const paid = { fresh: tokens - long - short, write5m: short, write1h: long, read: 0, output: 0 };

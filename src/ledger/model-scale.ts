@@ -2,23 +2,20 @@ import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/reque
 import { clearsAlike, type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, TokenModel } from './token-model.ts';
 
-/** Minimum number of new tokens in a request that is used to calibrate estimates. */
+/** Minimum number of new tokens for a request to be used for calibration. */
 const MIN_GUESSED = 200;
-/** Largest weight of one request, so that a single wrong figure does not change the scale. */
+/** Maximum weight of one request, to limit the effect of a single wrong figure. */
 const MAX_GUESSED = 20_000;
-/** Bounds of a plausible ratio. */
+/** Bounds for a plausible ratio. */
 const [LEAST, MOST] = [0.25, 4];
 /**
- * A count that differs from the expected one by more than this share plus this number of standard deviations has other
- * causes, and is ignored.
+ * Counts that differ from the expectation by more than this share plus this number of standard deviations have other
+ * causes, and are ignored.
  */
 const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
-/**
- * Standard deviation of the tokens of texts from the estimate by their features, as a share. It does not shrink with
- * evidence.
- */
+/** Standard deviation between actual and estimated tokens of texts, as a share. Does not shrink with evidence. */
 const TEXT_DEVIATION = 0.03;
-/** Format of the data. Data in another format counts as unknown. */
+/** Version of the data format. Data in other formats counts as unknown. */
 const FORMAT_VERSION = 3;
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
@@ -30,7 +27,7 @@ interface StoredScale {
   readonly reportsCache: boolean;
 }
 
-/** Learned facts about a model: how many tokens texts cost, and whether its provider reports cache figures. */
+/** Learned facts about a model: token counts of texts, and whether the provider reports cache figures. */
 export class ModelScale {
   #counted: NewTokens = NOTHING;
   #tokens = new TokenModel();
@@ -64,26 +61,26 @@ export class ModelScale {
     return JSON.stringify(stored);
   }
 
-  /** Whether the provider has reported cache figures for this model, in this answer or in an earlier one. */
+  /** Whether the provider has reported cache figures for this model, now or earlier. */
   sawCache(now: boolean): boolean {
     this.#reportsCache ||= now;
     return this.#reportsCache;
   }
 
-  /** The provider's tokens per token estimated from characters. */
+  /** Provider tokens per token estimated from characters. */
   get calibration(): number {
     const { reported, guessed } = this.#counted;
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(MOST, Math.max(LEAST, reported / guessed));
   }
 
-  /** Tokens cut from a message, in the provider's tokens; negative only if `removed` is (shadow mode). */
+  /** Provider tokens cut from a message; negative only if `removed` is (shadow mode). */
   removedFrom({ cut, removed }: HeadFacts): number {
     if (cut === undefined) return removed * this.calibration;
     const tokens = this.#tokens.tokens(cut);
     return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
   }
 
-  /** Standard deviation of the sum of tokens cut from a request, as a share of it. */
+  /** Standard deviation of the total tokens cut from a request, as a share. */
   deviation(request: CutParts): number {
     const cut = cutFrom(request);
     const tokens = Math.abs(this.#tokens.tokens(cut));
@@ -93,8 +90,8 @@ export class ModelScale {
   /**
    * Learns from the new tokens of a request.
    *
-   * @param total - tokens of its whole input, as the provider reports them; `null` where it does not
-   * @returns new tokens that are not the model's own answer
+   * @param total - reported tokens of the whole input; `null` if not reported
+   * @returns new tokens, excluding the model's own answer
    */
   see(facts: RequestFacts, known: Known | null, total: number | null): NewTokens {
     const row = total === null ? null : rowOf(this.#tokens, facts, known, total);
@@ -108,7 +105,7 @@ export class ModelScale {
     return seen;
   }
 
-  /** Learns from the provider's count of all that was removed from a request. */
+  /** Learns from the provider's count of all tokens removed from a request. */
   seeRemoved(request: CutParts, exact: number): void {
     this.#learn(removedRow(request, exact));
   }
@@ -121,19 +118,13 @@ export class ModelScale {
   }
 }
 
-/** Standard deviation of counts of new texts from the estimate by their features: as a share, and in tokens. */
+/** Standard deviation between counted and estimated tokens of new texts: as a share, and in tokens. */
 const [NOISE_SHARE, NOISE_TOKENS] = [0.008, 5];
-/** The same for a provider's counts of removed tokens, which cover exactly the texts in question. */
+/** The same for the provider's counts of removed tokens, which cover exactly these texts. */
 const [COUNTED_SHARE, COUNTED_TOKENS] = [0.002, 2];
-/**
- * Standard deviation of the tokens of tools and instructions from the estimate by their features: in tokens, and as a
- * share.
- */
+/** Standard deviation between actual and estimated tokens of tools and instructions: in tokens, and as a share. */
 const [HEAD_TOKENS, HEAD_SHARE] = [150, 0.25];
-/**
- * Standard deviation of the tokens of a resent answer from its output tokens, and from the estimate by its features, as
- * shares.
- */
+/** Standard deviation between a resent answer's tokens and its output tokens, and its estimate, as shares. */
 const [OUTPUT_NOISE, SAID_NOISE] = [0.02, 0.1];
 /**
  * Output tokens are attributed to the resent answer if they and the estimate from its features differ by at most this
@@ -141,15 +132,13 @@ const [OUTPUT_NOISE, SAID_NOISE] = [0.02, 0.1];
  */
 const [SAME_ANSWER, SAME_ANSWER_TOKENS] = [2, 50];
 
-/**
- * New tokens of a request: as the provider counted them, without the model's answer, and their estimate by characters.
- */
+/** New tokens of a request: counted by the provider, without the model's answer, and estimated from characters. */
 export interface NewTokens {
   readonly reported: number;
   readonly guessed: number;
 }
 
-/** The features of texts and their tokens as counted by the provider, with the standard deviation of that count. */
+/** Features of texts and the provider's token count, with the standard deviation of that count. */
 interface Row {
   readonly features: readonly number[];
   readonly tokens: number;
@@ -158,7 +147,7 @@ interface Row {
 
 type SeenRow = Row & { readonly seen: NewTokens };
 
-/** What a request shows about a model's tokens; `null` if its new part cannot be separated from the rest. */
+/** Evidence from a request about a model's tokens; `null` if its new part cannot be separated from the rest. */
 function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, total: number): SeenRow | null {
   const { added } = facts.fresh;
   if (!added) return null;
@@ -166,12 +155,12 @@ function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, tota
   return known === null && added.before && !added.carriesThoughts ? wholeRow(model, added, added.before, total) : null;
 }
 
-/** All tokens that the provider counts as removed from a request. */
+/** Evidence from the provider's count of all removed tokens. */
 function removedRow(request: CutParts, exact: number): Row {
   return { features: cutFrom(request), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
 }
 
-/** Where something can be cut from a request. */
+/** Facts that contain the cuts of a request. */
 type CutParts = Pick<RequestFacts, 'messages' | 'head'>;
 
 /** Features of everything that was cut from a request; empty if nothing was cut. */
@@ -182,7 +171,7 @@ function cutFrom({ messages, head }: CutParts): number[] {
   return sum;
 }
 
-/** The part of a request that is new since the previous one. */
+/** Evidence from the part that is new since the previous request. */
 function grownRow(model: TokenModel, facts: RequestFacts, added: AddedMessages, known: Known, total: number): SeenRow {
   const said = Math.max(0, model.tokens(added.said));
   const answer = answerOf(known, said);
@@ -196,7 +185,9 @@ function grownRow(model: TokenModel, facts: RequestFacts, added: AddedMessages, 
   return { features, tokens, deviation, seen: reported > 0 && guessed > 0 ? { reported, guessed } : NOTHING };
 }
 
-/** All of a request. How tools and instructions are rendered, and what the provider adds to them, is not known. */
+/**
+ * Evidence from a whole request. Less certain, because the provider's rendering of tools and instructions is unknown.
+ */
 function wholeRow(model: TokenModel, added: AddedMessages, before: readonly number[], total: number): SeenRow {
   const features = summed([added.texts, added.said, before]);
   features[MESSAGES] = added.messages + added.since;
@@ -218,7 +209,7 @@ function isGrown(facts: RequestFacts, known: Known, since: number): boolean {
 
 /**
  * Tokens of the model's answer as it is resent: its output without hidden reasoning, if the provider reports reasoning
- * and the sizes match. `null`: the answer is estimated from its features.
+ * and the sizes match. `null` if the answer must be estimated from its features.
  */
 function answerOf({ output, reasoning }: Known, said: number): number | null {
   if (reasoning === null) return null;

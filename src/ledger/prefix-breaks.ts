@@ -4,7 +4,7 @@ import type { PrefixBreak, PrefixBreakReport } from '../core/ports/prefix-breaks
 
 const MAX_LISTED = 20;
 
-/** What providers reported since a day. @throws StoreUnavailable */
+/** Provider reports since a day. @throws StoreUnavailable */
 export async function readPrefixBreaks(
   store: Pick<LedgerStore, 'sums'>,
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
@@ -42,7 +42,7 @@ export async function readPrefixBreaks(
   };
 }
 
-/** @param at - index of the changed message; -1: none */
+/** @param at - index of the changed message; -1 if unknown */
 function changedWords(cause: MissCause, at: number): string {
   const message = at < 0 ? 'a message' : `message ${at}`;
   if (cause === 'changed_by_us') return `${at < 0 ? 'the tools' : message} went out with other cuts than before`;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const dollars = z.number().min(0).max(100_000);
 const tokens = z.int().min(0);
 
-/** The prices of a row or of one of its bands. */
+/** Prices of a row or of one of its bands. */
 const rates = {
   input: dollars,
   cache_write_5m: dollars.optional(),
@@ -32,18 +32,18 @@ const bandsSchema = z.array(bandSchema).max(20);
 
 type OneRow = z.infer<typeof rowSchema>;
 
-/** A row of a file. A row with `above` is a band of the other rows that match a model. */
+/** A row of a price file. A row with `above` is a band of the other rows that match a model. */
 export type PriceRow = OneRow & {
-  /** The row, with the changes of its own bands. */
+  /** The row's own bands. */
   readonly bands: readonly OneRow[];
 };
 
 /** The contents of a price file. */
 export interface PriceFile {
   readonly rows: readonly PriceRow[];
-  /** The installed rows are ignored. */
+  /** Whether installed rows are ignored. */
   readonly replace: boolean;
-  /** Why the file, or a row of it, is ignored: one line each. */
+  /** Why the file or some rows are ignored, one line each. */
   readonly problems: readonly string[];
   /** Unknown keys, one line each. */
   readonly warnings: readonly string[];
@@ -83,8 +83,8 @@ export function readPriceFile(text: string): PriceFile {
 type ReadRow = Omit<PriceFile, 'replace'>;
 
 /**
- * Reads one row with its bands. A broken row is ignored completely, because without some of its bands it would be a
- * different price.
+ * Reads one row with its bands. A broken row is ignored completely, because it would be a different price without some
+ * of its bands.
  */
 function readRow(value: unknown, path: string): ReadRow {
   const { [BAND]: bands = [], ...own } = isTable(value) ? value : { model: undefined };
@@ -100,7 +100,7 @@ function readRow(value: unknown, path: string): ReadRow {
   return { rows: [{ ...row.data, bands: inBands }], problems: [], warnings };
 }
 
-/** A table without its undefined keys, which would hide those of the row. */
+/** Drops undefined keys of a table, which would override those of the row. */
 function defined<T extends object>(table: T): { [Key in keyof T]: NonNullable<T[Key]> } {
   return Object.fromEntries(Object.entries(table).filter(([, value]) => value !== undefined)) as {
     [Key in keyof T]: NonNullable<T[Key]>;

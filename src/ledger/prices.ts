@@ -14,31 +14,31 @@ export interface Rates {
 
 /** The price of a model: dollars per million tokens, and the rules of its provider's cache. */
 export interface Price extends Rates {
-  /** Names, as in the file. */
+  /** Model names and globs, as in the file. */
   readonly model: string;
   readonly provider: string;
   /** First day (UTC, `YYYY-MM-DD`) of the price; `null` if it applies from the beginning. */
   readonly from: string | null;
-  /** Shortest prefix that is cached, in tokens. */
+  /** Minimum length of a cached prefix, in tokens. */
   readonly minPrefix: number;
-  /** Tokens read from the cache are a multiple of this: automatic caches use blocks of 128 tokens. */
+  /** Granularity of cache reads in tokens; automatic caches use blocks of 128. */
   readonly cacheStep: number;
-  /** The provider caches without being asked. */
+  /** The provider caches without a request to do so. */
   readonly automatic: boolean;
-  /** Lifetime of cached tokens that were not written for an hour, in milliseconds. */
+  /** Default cache lifetime (not the one-hour option), in milliseconds. */
   readonly cacheMs: number;
   /** Prices of a whole request whose input exceeds `above` tokens, in ascending order. */
   readonly bands: readonly (Rates & { readonly above: number })[];
-  /** When the row was looked up (`YYYY-MM-DD`), and where. */
+  /** When (`YYYY-MM-DD`) and where the row was looked up. */
   readonly day: string;
   readonly source: string;
 }
 
-/** A price file: its path, and its text or the reason why it cannot be read. */
+/** A price file: path, and text or the reason why it cannot be read. */
 export type PriceSource = { readonly path: string } & ({ readonly text: string } | { readonly unreadable: string });
 
 const MINUTES_5 = 300;
-/** Maximum number of names that are remembered with their rows. */
+/** Maximum number of cached name look-ups. */
 const MAX_NAMES = 1_000;
 
 interface Entry {
@@ -50,7 +50,7 @@ interface Table extends PriceFile {
   readonly entries: readonly Entry[];
 }
 
-/** Tables by the text of their file, which takes as long to read as a whole request, at each start of a server. */
+/** Parsed tables by file text, cached because parsing takes as long as a whole request. */
 const tablesRead = new BoundedMap<string, Table>(2);
 
 function tableOf(text: string): Table {
@@ -64,11 +64,11 @@ function tableOf(text: string): Table {
 
 /** Looks prices up by model and day. */
 export class Prices {
-  /** The rows of each file, in the order in which the files are tried. */
+  /** Rows of each file, in order of precedence. */
   readonly #tables: readonly (readonly Entry[])[];
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
   #ceiling: Price | undefined;
-  /** Prices by model on the day of the last request. */
+  /** Prices by model on the day of the last look-up. */
   readonly #ofDay = new Map<string, Price | null>();
   #day = '';
   /** Ignored files and rows: `price file broken: <path>: <reason>`. */
@@ -76,7 +76,7 @@ export class Prices {
   /** Unknown keys of files, one line each. */
   readonly warnings: readonly string[];
 
-  /** @param sources - in the order in which they are tried; sources after one with `replace = true` are ignored */
+  /** @param sources - in order of precedence; sources after one with `replace = true` are ignored */
   constructor(sources: readonly PriceSource[]) {
     const tables: (readonly Entry[])[] = [];
     const problems: string[] = [];
@@ -98,7 +98,7 @@ export class Prices {
     this.warnings = warnings;
   }
 
-  /** All prices, in the order in which they are tried. */
+  /** All prices, in order of precedence. */
   rows(): readonly Price[] {
     return this.#tables.flatMap((table) =>
       table
@@ -111,21 +111,21 @@ export class Prices {
    * The price of a model at a time; `null` if no row matches, in which case only tokens are counted. Earlier files take
    * precedence; within a file, the latest matching row that is not after that day applies.
    *
-   * @param cloud - of the request: on Azure a model has the name that its deployment was given
+   * @param cloud - cloud of the request; on Azure, a model is named like its deployment
    */
   of(model: string, atMs: number, cloud?: string): Price | null {
     return this.#rowOf(model, atMs) ?? (cloud === 'azure' ? this.#rowOf(this.#nameIn(model), atMs) : null);
   }
 
-  /** The highest rate of each kind in any row: an upper bound for models without a price. Without rows it is free. */
+  /** The highest rate of each kind in any row: an upper bound for models without a price; zero without rows. */
   ceiling(): Price {
     this.#ceiling ??= ceilingOf(this.rows());
     return this.#ceiling;
   }
 
   /**
-   * Whether no row of a model has a price for cache writes with the longer of two lifetimes. They are then billed like
-   * those with the shorter one, which is too low.
+   * Whether no row of a model has a price for cache writes with the longer of two lifetimes. They are then billed at
+   * the lower price of the shorter lifetime.
    */
   pricesShort(model: string): boolean {
     const rows = this.#fitting(model).flat();
@@ -155,7 +155,7 @@ export class Prices {
     return null;
   }
 
-  /** The longest model name contained in the name of a deployment, such as prod-gpt-5-mini; `''` if there is none. */
+  /** The longest known model name in a deployment name such as prod-gpt-5-mini; `''` if there is none. */
   #nameIn(deployment: string): string {
     const name = `-${alike(deployment).replaceAll('_', '-')}-`;
     const words = this.#tables.flat().flatMap(({ row }) => alike(row.model).split(/\s+/));
@@ -209,7 +209,7 @@ function latest(rows: readonly PriceRow[], day: string, above: number | undefine
   return best;
 }
 
-/** Bands that are separate rows with the same names and the same day as a row. */
+/** Bands given as separate rows, with the same names and day as a row. */
 function apartOf({ model, from }: PriceRow, table: readonly Entry[]): readonly PriceRow[] {
   return table
     .map(({ row }) => row)
@@ -259,7 +259,7 @@ function namesOf(model: string): readonly string[] {
 }
 
 /**
- * Suffixes by which a gateway routes a request without a price of its own. `:free` has a row. Source:
+ * Gateway routing suffixes without a separate price. `:free` has a row. Source:
  * https://openrouter.ai/docs/guides/routing/model-variants/overview.md
  */
 const ROUTING = /:(?:beta|nitro|thinking|floor|exacto|online|extended)$/;
@@ -299,20 +299,20 @@ function bareName(model: string): string {
 
 const MILLION = 1_000_000;
 
-/** The sum of an input's tokens. */
+/** Total input tokens. */
 export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number {
   return fresh + write5m + write1h + read;
 }
 
-/** The prices of a request by the size of its input. */
+/** Prices of a request, by the size of its input. */
 export function ratesFor(price: Price, inputTokens: number): Rates {
   return price.bands.findLast(({ above }) => inputTokens > above) ?? price;
 }
 
 /**
- * What a request costs, in dollars.
+ * Cost of tokens, in dollars.
  *
- * @param input - tokens of the whole input where `tokens` are a part of it
+ * @param input - tokens of the whole input, if `tokens` are only a part
  */
 export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tokens)): number {
   const rates = ratesFor(price, input);
@@ -323,8 +323,8 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
 }
 
 /**
- * The price, in dollars, of a token at the front of a request, where the tools are. If any part of a request is read
- * from the cache or written to it, so is the front.
+ * Price of a token at the front of a request (the tools), in dollars. The front is cached if any part of the request
+ * is.
  */
 export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
   const price = prices.of(turn.model, turn.atMs, turn.cloud);
@@ -338,7 +338,7 @@ const DAY_MS = 86_400_000;
 let lastDay = Number.NaN;
 let lastName = '';
 
-/** The day of a time (UTC, `YYYY-MM-DD`). */
+/** The day of a timestamp (UTC, `YYYY-MM-DD`). */
 export function dayOf(atMs: number): string {
   const day = Math.floor(atMs / DAY_MS);
   if (day !== lastDay) {

@@ -20,12 +20,12 @@ import { workOf } from './work.ts';
 
 /** Minimum estimated tokens for a meaningful calibration. */
 const ENOUGH_GUESSED = 2_000;
-/** Maximum number of models without a price that are named. */
+/** Maximum number of unpriced models named in notes. */
 const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
-/** The facts about the prices in use that notes mention. */
+/** Facts about the prices in use, for notes. */
 export type ReportPrices = Pick<Prices, 'problems' | 'pricesShort'>;
 
 /** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */
@@ -89,7 +89,7 @@ function dearestFirst(a: LedgerTotals, b: LedgerTotals): number {
   return b.dollars - a.dollars || b.requests - a.requests;
 }
 
-/** What was cut, as shares of the examined texts, of the input and of the bill. */
+/** Shares of examined texts, input and bill that were cut. */
 function sharesOf(
   { fresh, write5m, write1h, read, removed, removedNew, net, dollarsWithout }: LedgerTotals,
   fields: Fields,
@@ -109,7 +109,7 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
   return { day, requests, looked, removed, wouldRemove: get('wouldRemove') };
 }
 
-/** A line for each reason for which new texts of requests passed whole. @param sums - of the slice `whole` */
+/** One line per reason for which new texts were left whole. @param sums - of the slice `whole` */
 export function wholeNotes(sums: readonly LedgerSum[]): string[] {
   return grouped(sums, ({ key }) => key).flatMap(([reason, fields]) => {
     if (!isForcedReason(reason) || !fields.has('requests')) return [];
@@ -138,7 +138,7 @@ function foldedNotes(projects: LedgerReport['projects']): string[] {
     : [];
 }
 
-/** A line for each model whose cache writes have no price for their longer lifetime. */
+/** One line per model without a price for the longer lifetime of its cache writes. */
 function shortNotes(models: readonly LedgerModel[], prices: ReportPrices | undefined): string[] {
   return models
     .filter(({ model, write1h }) => write1h > 0 && prices?.pricesShort(model))
@@ -148,7 +148,7 @@ function shortNotes(models: readonly LedgerModel[], prices: ReportPrices | undef
     });
 }
 
-/** A line for each of the most used models without a price. */
+/** One line for each of the most used models without a price. */
 export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpriced'>[]): string[] {
   const without = models.filter(({ unpriced }) => unpriced > 0).toSorted((a, b) => b.unpriced - a.unpriced);
   const others = without.length - MAX_UNPRICED;
@@ -166,7 +166,7 @@ function calibrationOf(fields: Fields): number | null {
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
 }
 
-/** The removed tokens as counted by the provider. */
+/** Removed tokens as counted by the provider. */
 function checkedOf(fields: Fields): CheckedShare | null {
   const get = (field: TotalField): number => fields.get(field) ?? 0;
   const [requests, failed] = [get('checked'), get('checkFailed')];
@@ -213,8 +213,8 @@ function totalsOf(fields: Fields): LedgerTotals {
 const DEVIATIONS_95 = 1.96;
 
 /**
- * A range around a value. Deviations are added, not their squares, because an error in what was learned about a model
- * is the same in all its requests.
+ * A range around a value. Deviations are added linearly, because a model's estimation error is the same in all its
+ * requests.
  */
 function rangeOf(middle: number, deviation: number): readonly [number, number] {
   return [middle - DEVIATIONS_95 * deviation, middle + DEVIATIONS_95 * deviation];

@@ -11,16 +11,13 @@ import {
 import { decodeConversation, type Packed, packRows, unpackRows } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
 
-/**
- * Longest time that a request waits for its predecessor, in milliseconds: longer than a process keeps a request in
- * memory.
- */
+/** Maximum wait of a request for its predecessor, in milliseconds; longer than processes keep requests in memory. */
 export const SETTLE_MS = 2_500;
-/** Lineage of the states by which processes record that they use the store. */
+/** Lineage of the processes' heartbeat states. */
 export const PROCESSES = 'process';
-/** A process without a record for this long counts as ended. */
+/** A process without a heartbeat for this long counts as ended. */
 export const ALIVE_MS = 86_400_000;
-/** Format of waiting requests. Those in another format are billed by the version that wrote them. */
+/** Format version of waiting requests. Other formats are billed by the version that wrote them. */
 const FORMAT_VERSION = 3;
 
 export interface SettlementParts {
@@ -29,9 +26,9 @@ export interface SettlementParts {
   readonly sums: readonly LedgerSum[];
   readonly held: { peek(name: string): HeldState | undefined };
   readonly nowMs: number;
-  /** Name of the state of this process. */
+  /** Name of this process's state. */
   readonly process: string;
-  /** Whether this is the last transaction of the process. */
+  /** Whether this is the last transaction of the process.  */
   readonly last: boolean;
   readonly billing: Omit<BillingOptions, 'onFailure'>;
 }
@@ -48,18 +45,18 @@ export interface SettleResult {
   readonly states: ReadonlyMap<string, HeldState>;
   readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
-  /** Number of requests that wait in the store. */
+  /** Number of requests waiting in the store. */
   readonly waiting: number;
 }
 
-/** A request to be billed; `sinceMs` is `null` if it is not in the store. */
+/** A request to bill; `sinceMs` is `null` if it is not in the store. */
 interface Open {
   readonly facts: RequestFacts;
   readonly sinceMs: number | null;
 }
 
 /**
- * Bills requests of this process, and those that wait in the store, in the order in which they ended. If other
+ * Bills requests of this process, and requests waiting in the store, in the order in which they ended. If other
  * processes use the store, a request whose predecessor is unknown waits in the store until another process bills the
  * predecessor.
  */
@@ -81,7 +78,7 @@ export class Settlement {
     return { states, lineages, requestIds: own.map(({ requestId }) => requestId), process };
   }
 
-  /** As `SettleWork`. */
+  /** See `SettleWork`. */
   work(settling: Settling): Settled {
     const { own, sums, nowMs, process, last, billing: options } = this.#parts;
     const failures: Failure[] = [];
@@ -122,7 +119,7 @@ export class Settlement {
     return this.#result;
   }
 
-  /** The stored states: those that were returned, and those whose version in memory is the same. */
+  /** Stored states: the returned ones, and in-memory ones with an unchanged version. */
   #states({ states, unchanged }: Settling): Map<string, HeldState> {
     const known = new Map<string, HeldState>();
     for (const name of unchanged) {
@@ -138,8 +135,8 @@ export class Settlement {
 }
 
 /**
- * Bills requests that follow a known one; if there are none, the oldest that must not wait any longer. @returns those
- * that wait
+ * Bills requests that follow a known one; if there are none, the oldest overdue one. @returns requests that keep
+ * waiting
  */
 function billInOrder(billing: Billing, open: readonly Open[], mayWait: (one: Open) => boolean): readonly Open[] {
   let left = open;
@@ -178,7 +175,7 @@ export function encodeFacts({ messages, ...facts }: RequestFacts): string {
   return JSON.stringify(stored);
 }
 
-/** `null` for a request that another version of the program stored. */
+/** Inverse of `encodeFacts`; `null` for another format version. */
 export function decodeFacts(data: string): RequestFacts | null {
   const { form, messages, ...facts } = JSON.parse(data) as StoredFacts;
   if (form !== FORMAT_VERSION) return null;

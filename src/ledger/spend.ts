@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 
 /** The spend of one key, project, model or day. */
 export interface SpendRow {
-  /** The key's id, the project, the model or the day. */
+  /** Key id, project, model or day. */
   readonly name: string;
   readonly requests: number;
   /** Requests of models without a price, which are missing from the dollars. */
@@ -22,12 +22,12 @@ export interface SpendRow {
   /** `dollarsWithout - dollars`. */
   readonly saved: number;
   readonly removedTokens: number;
-  /** Only for keys. */
+  /** Set for keys only. */
   readonly key?: KeyFacts;
 }
 
 export interface KeyFacts {
-  /** `null` for a key that is no longer in the store. */
+  /** `null` if the key is no longer in the store. */
   readonly name: string | null;
   readonly projects: readonly string[];
   readonly tokensPerDay: number | null;
@@ -37,20 +37,20 @@ export interface KeyFacts {
   readonly lastUsedMs: number | null;
 }
 
-/** Facts about keys that the report does not contain. */
+/** Facts about keys beyond the report. */
 interface KnownKeys {
   readonly keys: ReadonlyMap<string, AccessKey>;
   readonly counted: readonly CountedSpan[];
   /** Dollars of this month by key. */
   readonly spent: ReadonlyMap<string, number>;
-  /** Number of the day since 1970. */
+  /** Day number since 1970. */
   readonly today: number;
 }
 
 /**
  * The spend of keys, projects, models or days since a day.
  *
- * @param keys - the store of keys, if keys are in use: name, limits and last use of each key are added
+ * @param keys - key store, if keys are in use; adds name, limits and last use of each key
  */
 export async function readSpend(
   ledger: LedgerStore,
@@ -75,7 +75,7 @@ async function knownKeys(
   return { keys: new Map(all.map((key) => [key.id, key])), counted, spent, today: Math.floor(nowMs / DAY_MS) };
 }
 
-/** Rows of a report, most dollars first; days newest first. */
+/** Rows of a report, by dollars descending; days newest first. */
 function spendRows(report: LedgerReport, by: SpentBy, known: KnownKeys | null): SpendRow[] {
   if (by === 'day') return report.days.map((one) => rowOf(one.day, one));
   if (by === 'model') return report.models.map((one) => rowOf(one.model, one));

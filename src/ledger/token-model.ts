@@ -3,9 +3,9 @@ import { FEATURES } from '../engine/text/features.ts';
 type Vector = readonly number[];
 
 /**
- * Tokens per feature of a text, in the order of `FEATURES`, for public tokenisers: fitted by least squares to recorded
- * agent sessions, logs and source code, both whole and cut. The last two rows count characters. The features of markers
- * were fitted separately for the first four tokenisers, and are assumed to be similar for the next four.
+ * Tokens per text feature, in the order of `FEATURES`, for public tokenisers; fitted by least squares to recorded agent
+ * sessions, logs and source code, whole and cut. The last two rows count characters. The features of markers were
+ * fitted separately for the first four tokenisers, and are assumed to be similar for the next four.
  */
 const TOKENISERS: Readonly<Record<string, Vector>> = {
   o200k: [0.005, 1.061, -0.051, 1.718, 0.211, 0.456, 0.777, 1.413, 0, 0.067, 0.389, 1.254, 3.78, 0.02],
@@ -21,34 +21,31 @@ const TOKENISERS: Readonly<Record<string, Vector>> = {
 };
 
 /**
- * Further features, after those of texts: the number of messages, each of which has a frame, and tokens of hidden
- * reasoning that may be sent again.
+ * Additional features after the text features: number of messages (each has overhead), and hidden reasoning tokens that
+ * may be resent.
  */
 export const MESSAGES = FEATURES.length;
 export const THOUGHTS = MESSAGES + 1;
 const SIZE = THOUGHTS + 1;
 
-/** Factor on the covariance between the tokenisers above, because an unknown tokeniser may differ more. */
+/** Factor on the covariance between these tokenisers, because an unknown one may differ more. */
 const WIDER = 1.5;
-/** Relative standard deviations of the prior: of the cost of all features together, and of each feature by itself. */
+/** Relative standard deviations of the prior: for all features together, and for each feature individually. */
 const [TOGETHER, EACH] = [0.18, 0.18];
 const LEAST_DEVIATION = 0.015;
-/**
- * Standard deviations of the extra cost of a marker over its text, in tokens: per marker, and per character of a
- * marker.
- */
+/** Standard deviations of a marker's extra cost over plain text, in tokens: per marker, and per character. */
 const MARKER_DEVIATIONS: Vector = [1.5, 0.03];
-/** Tokens that frame a message, and the share of hidden reasoning that is sent again: mean and standard deviation. */
+/** Overhead of a message in tokens, and share of hidden reasoning that is resent: mean and standard deviation. */
 const FRAME = [4, 4] as const;
 const RETURNED = [0.5, 0.5] as const;
 
-/** Sums over all observations; `precision` is a lower triangle, row by row. */
+/** Sums over all observations; `precision` is a lower triangle in row order. */
 export interface Evidence {
   readonly target: Vector;
   readonly precision: Vector;
 }
 
-/** A symmetric matrix, or a lower triangular one: its lower triangle, row by row. */
+/** Lower triangle, in row order, of a symmetric or lower triangular matrix. */
 type Triangle = Float64Array;
 
 /**
@@ -61,7 +58,7 @@ export class TokenModel {
   #factor: Triangle | null = null;
   #weights: Float64Array | null = null;
 
-  /** @param evidence - from `evidence` of another one. Default: none */
+  /** @param evidence - evidence of another model instance. Default: none */
   constructor(evidence?: Evidence, sums: Sums = PRIOR) {
     this.#precision = sums.precision.slice();
     this.#target = sums.target.slice();
@@ -84,7 +81,7 @@ export class TokenModel {
   /**
    * Learns from one observation.
    *
-   * @param tokens - as the provider counted them
+   * @param tokens - counted by the provider
    * @param deviation - standard deviation of the error of `tokens`
    */
   learn(features: Vector, tokens: number, deviation: number): void {
@@ -107,7 +104,7 @@ export class TokenModel {
     return dot(this.#weights, features);
   }
 
-  /** The part of the standard deviation of `tokens` that is due to a lack of evidence. */
+  /** The part of `tokens`' standard deviation that is due to lack of evidence. */
   deviation(features: Vector): number {
     return Math.sqrt(Math.max(0, dot(solved(this.#factored(), features), features)));
   }
@@ -159,7 +156,7 @@ function priorOf(rows: readonly Vector[]): Sums {
   return { precision, target };
 }
 
-/** The place of a value of the lower triangle. */
+/** Index of a value in the lower triangle. */
 function placeOf(row: number, column: number): number {
   return (row * (row + 1)) / 2 + column;
 }
@@ -187,7 +184,7 @@ function cholesky(matrix: Triangle): Triangle {
   return lower;
 }
 
-/** Solves a system of equations, given the Cholesky factor of its matrix. Values missing on the right count as 0. */
+/** Solves a linear system, given the Cholesky factor of its matrix. Missing right-hand values count as 0. */
 function solved(lower: Triangle, right: ArrayLike<number>): Float64Array {
   let size = 0;
   while (placeOf(size, 0) < lower.length) size++;

@@ -4,7 +4,7 @@ import { type CacheRules, stepped } from './cache-rules.ts';
 import { type Known, type Layout, removedIn, withoutCuts } from './known.ts';
 import { inputOf } from './prices.ts';
 
-/** The cuts in messages and before them. */
+/** Cuts in the messages and before them. */
 interface Cuts {
   readonly layout: Layout;
   readonly head: number;
@@ -13,8 +13,8 @@ interface Cuts {
 /**
  * The bill of the same request without any cuts. Cache hits stay the same; only the effects of length are recalculated
  * (minimum length and step of cached prefixes). If the whole cache was hit, the counterfactual request reads everything
- * that its own predecessor left there; if the cuts of that predecessor are estimated better by now, the difference is
- * billed here.
+ * that its own predecessor left there; if the predecessor's cuts have been re-estimated since, the difference is billed
+ * here.
  */
 export function twinOf(
   facts: RequestFacts,
@@ -36,9 +36,9 @@ export function twinOf(
   if (hit) return withRead(twin, Math.min(known.cachedWithout, total));
   if (usage.read > 0 || facts.cacheUpTo === null) return twin;
   const missed = known !== null && known.cached > 0;
-  if (missed) return twin; // the cache existed and missed, so it would have missed for the longer prefix as well
+  if (missed) return twin; // the cache missed, so it would have missed for the longer prefix as well
   const wrote = usage.write5m + usage.write1h > 0;
-  // long enough and still not written: the provider would not have written the longer one either
+  // long enough but not written, so the provider would not have written the longer one either
   if (!wrote && endOf(layout, facts.cacheUpTo) >= rules.minPrefix) return twin;
   const upTo = wrote ? twin.write5m + twin.write1h : endWithout(cuts, facts.cacheUpTo);
   if (upTo < rules.minPrefix) return twin;
@@ -48,20 +48,18 @@ export function twinOf(
   return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
 }
 
-/**
- * The end, without cuts, of the part that a breakpoint writes for an hour; 0 if that part is too short to be cached.
- */
+/** End, without cuts, of the part written for an hour; 0 if that part is too short to be cached. */
 function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: CacheRules): number {
   const end = cacheHourUpTo == null ? 0 : endWithout(cuts, cacheHourUpTo);
   return end < rules.minPrefix ? 0 : end;
 }
 
-/** The same request if the cache is read up to a place, or as far as it was. */
+/** Usage of the same request if the cache is read up to a position, or as far as it was. */
 export function readUpTo(usage: TokenCounts, cached: number): TokenCounts {
   return withRead(usage, Math.max(usage.read, Math.min(cached, inputOf(usage))));
 }
 
-/** Changes the number of tokens read from the cache. The order of tokens is: read, written for an hour, the rest. */
+/** Changes the number of tokens read from the cache. Token order: read, written for an hour, the rest. */
 function withRead(usage: TokenCounts, read: number): TokenCounts {
   const more = read - usage.read;
   if (more < 0) {
@@ -79,7 +77,7 @@ function withRead(usage: TokenCounts, read: number): TokenCounts {
   };
 }
 
-/** The end of the first messages of a request, in forwarded tokens. */
+/** End of the first messages of a request, in forwarded tokens. */
 export function endOf({ starts, ends }: Layout, messages: number): number {
   return ends[Math.min(messages, ends.length) - 1] ?? starts[0] ?? 0;
 }

@@ -3,7 +3,7 @@ import type { WorkMeasure, WorkName, WorkRate } from '../core/ports/ledger-repor
 import type { LedgerConversation } from '../core/ports/ledger-store.ts';
 import { difference, ENOUGH } from './interval.ts';
 
-/** The measured work of a conversation. */
+/** Fields of a conversation for measuring work. */
 export type WorkedConversation = Pick<LedgerConversation, 'arm' | 'turns' | 'compactions'> &
   Partial<
     Pick<
@@ -19,7 +19,7 @@ interface Measure extends Pick<WorkMeasure, 'words' | 'isShare'> {
   readonly whole: Value;
 }
 
-/** Numerator and denominator of each measure: a rate over the whole arm, not a mean over conversations. */
+/** Numerator and denominator of each measure: rates over the whole arm, not means over conversations. */
 const MEASURES: Readonly<Record<WorkName, Measure>> = {
   failedEdits: {
     words: 'Edits that did not find their text',
@@ -65,16 +65,13 @@ const MEASURES: Readonly<Record<WorkName, Measure>> = {
   },
 };
 
-/** Minimum number of events in an arm: with fewer, an interval would be a guess. */
+/** Minimum number of events per arm; with fewer, an interval would be a guess. */
 const ENOUGH_EVENTS = 10;
 const DEVIATIONS_95 = 1.96;
 
-/**
- * Compares the work in pruned conversations with that in conversations that were left whole. @returns a row for each
- * measure whose denominator is not 0
- */
+/** Compares work in pruned and unpruned conversations. @returns a row for each measure with a non-zero denominator */
 export function workOf(conversations: readonly WorkedConversation[]): WorkMeasure[] {
-  // conversations recorded before work was counted have turns but no user messages
+  // conversations recorded before work counts existed have turns but no user messages
   const counted = conversations.filter(({ userMessages = 0 }) => userMessages > 0);
   const arms: Record<Arm, WorkedConversation[]> = { pruned: [], control: [] };
   for (const one of counted) arms[one.arm].push(one);
@@ -105,8 +102,8 @@ function rateOf(conversations: readonly WorkedConversation[], name: WorkName): W
 }
 
 /**
- * One value per conversation: their mean is the overall rate, and their variance gives that of the rate (a linearised
- * ratio of sums). The sampling unit is the conversation, because edits within a conversation are correlated.
+ * One value per conversation, such that the mean is the overall rate and the variance gives the rate's variance
+ * (linearised ratio of sums). Sampled by conversation, because edits within one are correlated.
  */
 function aboutRate(conversations: readonly WorkedConversation[], name: WorkName): number[] {
   const { part, whole } = MEASURES[name];

@@ -1,9 +1,9 @@
-/** Maximum time that requests wait for more connections, in milliseconds. */
+/** Maximum time that requests are held back for more connections, in milliseconds. */
 const MAX_HOLD_MS = 25;
 
 /**
- * Accepts all waiting connections before any request is served. The event loop accepts one connection per turn. Of many
- * clients that connect together, the first would otherwise be served several times before the last is accepted.
+ * Accepts all waiting connections before any request is served. The event loop accepts one connection per turn.
+ * Otherwise, if many clients connect at once, the first is served several times before the last is accepted.
  */
 export class AcceptBatcher {
   readonly #nowMs: () => number;
@@ -12,7 +12,7 @@ export class AcceptBatcher {
   #sinceMs = 0;
   #held: (() => void)[] = [];
 
-  /** @param nowMs - a clock that does not jump */
+  /** @param nowMs - a monotonic clock */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs;
   }
@@ -26,7 +26,7 @@ export class AcceptBatcher {
     setImmediate(this.#poll);
   }
 
-  /** Serves a request at once or, while connections are being accepted, after the first turn that accepts none. */
+  /** Serves a request at once or, while connections are being accepted, after the first turn without a new one. */
   serve(go: () => void): void {
     if (this.#isPolling) this.#held.push(go);
     else go();

@@ -3,12 +3,12 @@ import { finished } from 'node:stream/promises';
 import * as zlib from 'node:zlib';
 import { zstdStart, zstdStream } from './zstd.ts';
 
-/** Compressed chunks are decoded together, on another thread. */
+/** Compressed chunks are decoded in batches of this size on another thread. */
 const BATCH_BYTES = 16 * 1024;
-/** Maximum size of a decoded answer; the rest of a larger one is not read. */
+/** Maximum size of a decoded answer; the rest is ignored. */
 const MAX_DECODED_BYTES = 256 * 1024 * 1024;
 
-/** Ends truncated bytes without an error, with what was decoded. */
+/** Makes truncated input end without an error, keeping what was decoded. */
 const PARTIAL = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
 const PARTIAL_BROTLI = { finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH };
 
@@ -46,20 +46,20 @@ const encodings = new Map<string, Encoding>([
   ['zstd', { stream: zstdStream, start: zstdStart }],
 ]);
 
-/** The method of compression in the header of zlib (RFC 1950 §2.2). */
+/** The deflate method in a zlib header (RFC 1950 §2.2). */
 const DEFLATED = 8;
 
-/** Some servers send `deflate` without the header of zlib. */
+/** Some servers send `deflate` without the zlib header. */
 function hasZlibHeader(start: Buffer): boolean {
   return ((start[0] ?? 0) & 0b1111) === DEFLATED;
 }
 
-/** Whether an encoding can be decoded; `false` for an answer without any. */
+/** Whether an encoding can be decoded; `false` if the answer is not encoded. */
 export function isDecodable(encoding: string): boolean {
   return encodings.has(encoding);
 }
 
-/** Decodes what has arrived of an answer; empty if that is not possible, or too large. */
+/** Decodes the received part of an answer; empty if it cannot be decoded, or is too large. */
 export function decodedStart(bytes: Buffer, encoding: string, maxBytes: number): Buffer {
   if (encoding === '' || encoding === 'identity') return bytes;
   try {
@@ -69,7 +69,7 @@ export function decodedStart(bytes: Buffer, encoding: string, maxBytes: number):
   }
 }
 
-/** Decodes an answer step by step, so that one that breaks off is decoded up to there. */
+/** Decodes an answer chunk by chunk, so that a truncated answer is decoded as far as possible. */
 export class AnswerDecoder {
   readonly #encoding: string;
   readonly #onData: (decoded: Buffer) => void;
@@ -79,7 +79,7 @@ export class AnswerDecoder {
   #stream: Transform | null = null;
   #end: Promise<void> = Promise.resolve();
 
-  /** @param encoding - one that `isDecodable` */
+  /** @param encoding - an encoding for which `isDecodable` is true */
   constructor(encoding: string, onData: (decoded: Buffer) => void) {
     this.#encoding = encoding;
     this.#onData = onData;
@@ -91,7 +91,7 @@ export class AnswerDecoder {
     if (this.#size >= BATCH_BYTES) this.#write();
   }
 
-  /** Resolves when everything is decoded. Never rejects. */
+  /** Resolves when all chunks are decoded. Never rejects. */
   async end(): Promise<void> {
     this.#write();
     this.#stream?.end();
@@ -115,7 +115,7 @@ export class AnswerDecoder {
       if (this.#decoded <= MAX_DECODED_BYTES) this.#onData(decoded);
       else stream.destroy();
     });
-    this.#end = finished(stream).catch(() => {}); // broken or too large: what was decoded is read
+    this.#end = finished(stream).catch(() => {}); // broken or too large: keep what was decoded
     return stream;
   }
 }

@@ -3,7 +3,7 @@ import type { Dialect } from '../wires/dialects/dialect.ts';
 
 const MIB = 1024 * 1024;
 
-/** A body that waits for a budget. */
+/** A body waiting for the budget. */
 interface Waiting {
   readonly bytes: number;
   readonly holder: string;
@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * Limits the bytes of bodies that are in memory at the same time. If several holders, such as access keys, share a
- * budget, none gets more than half of it, and the next place goes to the one that has the least.
+ * budget, none gets more than half of it, and the holder with the least bytes is served next.
  */
 export class ByteBudget {
   readonly #maxBytes: number;
@@ -21,7 +21,7 @@ export class ByteBudget {
   readonly #held = new Map<string, number>();
   readonly #waiting: Waiting[] = [];
 
-  /** @param maxBytes - maximum number of bytes at once; a larger body runs alone */
+  /** @param maxBytes - maximum number of bytes at once; a larger body is admitted alone */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -29,7 +29,7 @@ export class ByteBudget {
   /**
    * Waits until the budget allows a body. Bodies of one holder are admitted in the order of their arrival.
    *
-   * @param holder - whose body it is; `''` if there is only one holder
+   * @param holder - owner of the body; `''` if there is only one holder
    * @returns a function that releases the bytes, or `null` after `waitMs`
    */
   take(bytes: number, waitMs: number, holder = ''): Promise<(() => void) | null> {
@@ -47,7 +47,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(mine), 1);
         resolve(null);
-        this.#admit(); // a smaller body after it may fit
+        this.#admit(); // a smaller body behind it may fit now
       }, waitMs);
       this.#waiting.push(mine);
     });
@@ -78,7 +78,7 @@ export class ByteBudget {
     }
   }
 
-  /** The first body of the holder that has the least. */
+  /** The first body of the holder with the least bytes. */
   #next(): Waiting | undefined {
     const heldBy = ({ holder }: Waiting): number => this.#held.get(holder) ?? 0;
     return this.#waiting.reduce<Waiting | undefined>(
@@ -96,10 +96,10 @@ type Collected =
   | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
   | { readonly kind: 'gone' };
 
-/** Size that is assumed of a body that declares none. */
+/** Assumed size of a body without a declared length. */
 const UNDECLARED_BYTES = MIB;
 
-/** The bytes that a body will take in memory while it is read up to a limit. */
+/** Memory that a body will take while it is read up to a limit, in bytes. */
 export function receivedBytes({ headers }: IncomingMessage, maxBytes: number): number {
   return Math.min(Number(headers['content-length'] ?? UNDECLARED_BYTES) || 0, maxBytes);
 }
@@ -107,12 +107,12 @@ export function receivedBytes({ headers }: IncomingMessage, maxBytes: number): n
 /** Maximum size of a body whose buffer is allocated at once from its declared length. */
 const MAX_TRUSTED_BYTES = 4 * MIB;
 
-/** Where the history may be bound, bodies of this size are read even if the limit is far smaller. */
+/** If the history may be bound, bodies of this size are read even if the limit is far lower. */
 const LEAST_READ_BYTES = 64 * MIB;
 
 /**
- * Maximum size in bytes of a body that is read. Where the history may be bound, larger bodies than `maxBodyBytes` are
- * read to repeat what was sent of them.
+ * Maximum size in bytes of a body that is read. If the history may be bound, bodies above `maxBodyBytes` are read too,
+ * to replay recorded cuts.
  */
 export function readLimit({
   dialect,
@@ -128,7 +128,7 @@ export function readLimit({
 /**
  * Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects.
  *
- * @param start - the chunks that an earlier call with a lower limit has read
+ * @param start - the chunks read by an earlier call with a lower limit
  */
 export function collectBody(req: IncomingMessage, maxBytes: number, start: readonly Buffer[] = []): Promise<Collected> {
   req.on('error', () => {}); // reported by 'close'; a later listener may be gone by then
@@ -136,7 +136,7 @@ export function collectBody(req: IncomingMessage, maxBytes: number, start: reado
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {
     const chunks = [...start];
-    let whole: Buffer | null = null; // one buffer for the body, if its declared length is small: chunks that are copied at once are short-lived
+    let whole: Buffer | null = null; // a copy keeps the chunks short-lived
     let size = start.reduce((sum, { length }) => sum + length, 0);
     const done = (result: Collected): void => {
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
@@ -157,7 +157,7 @@ export function collectBody(req: IncomingMessage, maxBytes: number, start: reado
     const onEnd = (): void => done({ kind: 'whole', body: whole?.subarray(0, size) ?? joined(chunks, size) });
     const onClose = (): void => done({ kind: 'gone' });
     req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
-    if (req.isPaused()) req.resume(); // by an earlier call
+    if (req.isPaused()) req.resume(); // paused by an earlier call
   });
 }
 

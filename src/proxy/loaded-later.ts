@@ -4,7 +4,7 @@ import { sendError } from './send-error.ts';
 
 /** A module that is loaded after the port was opened. */
 export interface LoadedLater {
-  /** Requests that arrive while it loads wait for it. */
+  /** Requests that arrive during loading wait for it. */
   readonly listener: RequestListener;
   /** Never rejects. */
   readonly settled: Promise<void>;
@@ -12,7 +12,7 @@ export interface LoadedLater {
 }
 
 /**
- * Loads a module now rather than on its first request, because by then an upgrade may have replaced its files or file
+ * Loads a module at start instead of on its first request: by then, an upgrade may have replaced its files, or file
  * descriptors may be exhausted. Node caches a failed import for the life of the process, so only a restart helps; error
  * responses and `/health` say so.
  */

@@ -17,31 +17,29 @@ import type { StoreWait } from './store-wait.ts';
 /** How requests of a project are treated. */
 export interface ProjectMode {
   readonly enabled: boolean;
-  /**
-   * Forward everything unchanged and only report; recorded cuts are still replayed where the history is bound.
-   */
+  /** Forward everything unchanged and only report. Recorded cuts are still replayed if the history is bound. */
   readonly shadow: boolean;
 }
 
 export interface PruneStepOptions {
   readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
-  /** Whether requests of a project are pruned, and whether that is only reported. */
+  /** Mode of a project: pruned or not, and whether savings are only reported. */
   readonly modeOf: (project: string) => ProjectMode;
   /** New texts of larger bodies are not decided. */
   readonly maxBodyBytes: number;
-  /** Budget of rewrites in progress; if the budget is not granted in time, only recorded cuts are replayed. */
+  /** Budget of concurrent rewrites. If it is not granted in time, only recorded cuts are replayed. */
   readonly budget: Pick<ByteBudget, 'take'>;
-  /** Budget of replays for requests that `budget` was not granted to: they also use the heap. */
+  /** Budget of replays that were not granted `budget`: they also use the heap. */
   readonly lateBudget: Pick<ByteBudget, 'take'>;
   /** `MCP_PRUNER_TIMEOUT_MS`. */
   readonly timeoutMs: number;
-  /** Lets requests wait while the store, which alone has their history, is unavailable. If absent, they do not wait. */
+  /** Lets requests wait while the store with their history is unavailable. If absent, they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
-  /** Hands what is new in requests to the observers; absent: there are none. */
+  /** Passes new messages to the observers. Absent if there are none. */
   readonly seen?: Pick<SeenReader, 'add' | 'room'>;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
-  /** Reports a fault that the client does not see. */
+  /** Called for faults that the client does not see. */
   readonly onFailure: FailureReporter;
 }
 
@@ -49,22 +47,20 @@ export interface PruneStepOptions {
 export interface PrunedRequest {
   /** `null`: pruning was off, the request could not be parsed, or pruning failed. */
   readonly rewritten: RewrittenRequest | null;
-  /** The body to forward, plain JSON; `null`: forward the request unchanged. */
+  /** The body to forward as plain JSON; `null` to forward the request unchanged. */
   readonly changed: Buffer | null;
-  /**
-   * Shadow mode and a bound history: the result of a dry run that prunes the whole conversation from scratch.
-   */
+  /** Set in shadow mode with a bound history: a dry run that prunes the whole conversation from scratch. */
   readonly dryRun?: RewrittenRequest | null;
-  /** Short constant codes of failures and omissions. */
+  /** Short constant codes of failures and skipped steps. */
   readonly fallbacks: readonly string[];
 }
 
-/** Intervals by which a request waits longer in all than for its decisions: for its history, and until all is stored. */
+/** Additional intervals of waiting: for the history, and until everything is stored. */
 const OTHER_INTERVALS = 2;
 
 /**
- * Prunes requests in bodies and frames. Where the history is bound, recorded cuts are replayed even when pruning is
- * off, the body is too large, the budget is exhausted, the time is over, or something fails.
+ * Prunes requests in bodies and frames. If the history is bound, recorded cuts are replayed even if pruning is off, the
+ * body is too large, the budget is exhausted, time runs out, or something fails.
  */
 export class PruneStep {
   readonly #options: PruneStepOptions;
@@ -139,7 +135,7 @@ export class PruneStep {
     const granted = await budget.take(received.length, longestMs(patience), context.keyId);
     const release = granted ?? (await lateBudget.take(received.length, patience.intervalMs, context.keyId));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
-    // a bound history must not be forwarded unpruned: it is replayed without a budget
+    // a bound history must not be forwarded unpruned, so it is replayed without a budget
     if (release === null && !mayBeBound(incoming)) return unchanged(...fallbacks);
     try {
       const body = encoding === '' ? received : await decodeBody(received, encoding, this.#readLimit(incoming));
@@ -155,7 +151,7 @@ export class PruneStep {
     }
   }
 
-  /** A request with its decoded body and its sender, as the pipeline takes it. */
+  /** Converts a request to the pipeline's input, with the decoded body and the sender. */
   #plain(context: RequestContext, { dialect, model, purpose }: IncomingRequest, body: Buffer): IncomingRequest {
     const { scope, sessions } = context;
     const plain: IncomingRequest = {
@@ -165,7 +161,7 @@ export class PruneStep {
     return plain;
   }
 
-  /** @param fallbacks - codes so far; more are added */
+  /** @param fallbacks - receives further codes */
   async #pruned(
     { requestId }: RequestContext,
     request: IncomingRequest,
@@ -215,7 +211,7 @@ export class PruneStep {
       // a backstop: finding, deciding and storing each have their own time limit
       const { intervalMs, intervals } = this.#patienceOf(request);
       const rewritten = await within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
-        // stopping late work is not a failure
+        // a time-out of late work is not a failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
       if (rewritten) return rewritten;
@@ -237,7 +233,7 @@ export class PruneStep {
     }
   }
 
-  /** The result of a dry run for a request that is forwarded unchanged; `null` if that takes too long or fails. */
+  /** Dry run for a request that is forwarded unchanged; `null` if it takes too long or fails. */
   async #dryRun(requestId: string, request: IncomingRequest): Promise<RewrittenRequest | null> {
     const { rewriter, timeoutMs, onFailure } = this.#options;
     const failed = (cause: unknown): null => {

@@ -8,33 +8,33 @@ import { admitted, ownAdmissions } from './doors/admitted.ts';
 import { runOf } from './doors/run-door.ts';
 import type { Destination } from './upstream/destinations.ts';
 
-/** Who sends a request, and where it belongs. Created once when a request is admitted, and passed on. */
+/** Sender and project of a request. Created once when the request is admitted. */
 export interface RequestContext {
   readonly requestId: string;
-  /** The viewer of the key that the request was admitted with; `null` without keys. */
+  /** Viewer of the access key; `null` without keys. */
   readonly viewer: Viewer | null;
-  /** The viewer's project, else the one that the header names, else `default`; and the task. */
+  /** Project (the viewer's, else the header's, else `default`) and task. */
   readonly scope: RequestScope;
-  /** Id of the access key that it was admitted with; absent without keys. */
+  /** Id of the access key; absent without keys. */
   readonly keyId?: string | undefined;
   /** The child agent that sends it, or `null`. */
   readonly childId: string | null;
-  /** Hash of the provider's API keys in the request; no part of a key is stored. */
+  /** Hash of the provider keys in the request; no part of a key is stored. */
   readonly caller: string;
-  /** The access key or the person that a gatekeeper names, else `caller`. */
+  /** Access key or person named by a gatekeeper, else `caller`. */
   readonly account: string;
-  /** `x-mcp-pruner: off`: the request asks not to be pruned. */
+  /** The header `x-mcp-pruner: off` was sent: do not prune. */
   readonly isOff: boolean;
-  /** The ids of its session in its headers, and the first of them, or `''`. */
+  /** Session ids in the headers, and the first of them, or `''`. */
   readonly sessions: SessionHeaders;
   readonly session: string;
-  /** Product name of the user agent, without its version; `unknown` without one. */
+  /** Product name of the user agent, without version; `unknown` if absent. */
   readonly client: string;
-  /** The run of `mcp-pruner run` that sends it, or `''`. */
+  /** Id of the `mcp-pruner run` run, or `''`. */
   readonly run: string;
-  /** Logged in with a subscription instead of an API key. */
+  /** Whether the login is a subscription instead of an API key. */
   readonly isSubscription: boolean;
-  /** Its destination is Anthropic's own API. */
+  /** Whether the destination is Anthropic's own API. */
   readonly toAnthropic: boolean;
 }
 
@@ -44,7 +44,7 @@ const CODEX_SESSION = ['session_id', 'session-id', 'conversation_id'] as const;
 const OTHER_SESSIONS = ['x-session-affinity', 'x-session-id', 'x-opencode-session'] as const;
 const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
-/** Reads the context of an admitted request from its headers and from what its gatekeeper found. */
+/** Builds the context of an admitted request from its headers and its gatekeeper's results. */
 export function contextOf(
   req: IncomingMessage,
   requestId: string,
@@ -88,24 +88,24 @@ function sessionsIn(headers: IncomingHttpHeaders): SessionHeaders {
   };
 }
 
-/** The address of ChatGPT, which takes no API keys. */
+/** Whether the destination is ChatGPT, which accepts no API keys. */
 function isChatGpt({ upstream, path }: Pick<Destination, 'upstream' | 'path'>): boolean {
   return /^https?:\/\/(?:[^/]+\.)?chatgpt\.com(?::|$)/.test(upstream.origin) || path.startsWith('/backend-api/');
 }
 
-/** Claude Code's OAuth login, or Codex with a ChatGPT login. */
+/** Whether the login is Claude Code's OAuth, or Codex with ChatGPT. */
 function isSubscription(headers: IncomingHttpHeaders): boolean {
   const { authorization = '', 'anthropic-beta': beta = '', 'chatgpt-account-id': account } = headers;
   return /^bearer\s+sk-ant-oat/i.test(authorization) || String(beta).includes('oauth-') || account !== undefined;
 }
 
-/** `claude-cli/2.1.3` of `claude-cli/2.1.3 (external, cli)`; the product name alone without a version. */
+/** `claude-cli/2.1.3` from `claude-cli/2.1.3 (external, cli)`; only the product name if there is no version. */
 function agentIn(userAgent: string | undefined): string {
   const [, product, version] = /^([^\s/();,]{1,100})(?:\/v?(\d[\w.+-]{0,40}))?/.exec(nameIn(userAgent)) ?? [];
   return version === undefined ? (product ?? 'unknown') : `${product}/${version}`;
 }
 
-/** A request as observers of answers need it. */
+/** Converts a request for observers of answers. */
 export function begunOf(context: RequestContext, headers: IncomingHttpHeaders): BegunRequest {
   const { requestId, scope, session, keyId, caller } = context;
   const account = headers['chatgpt-account-id'];
@@ -120,7 +120,7 @@ export function begunOf(context: RequestContext, headers: IncomingHttpHeaders): 
   };
 }
 
-/** The context of one request in a connection that was admitted as a whole. */
+/** The context of one request on a connection that was admitted as a whole. */
 export function withRequestId(connection: RequestContext, requestId: string): RequestContext {
   return { ...connection, requestId, scope: { ...connection.scope, requestId } };
 }
@@ -130,7 +130,7 @@ export function projectNamed(headers: IncomingHttpHeaders): string {
   return nameIn(headers['x-mcp-pruner-project']);
 }
 
-/** Node reads header bytes as latin-1; names beyond ASCII come as UTF-8. */
+/** Node decodes header bytes as latin-1, but non-ASCII names are sent as UTF-8. */
 function nameIn(value: string | string[] | undefined): string {
   if (value === undefined) return '';
   const raw = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';

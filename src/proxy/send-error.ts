@@ -1,18 +1,18 @@
 import type { ServerResponse } from 'node:http';
 import { type CodedRow, type ErrorCode, errorRow, errorTable } from '../errors/errors.ts';
 
-/** Makes the JSON body of an error. */
+/** Builds the JSON body of an error. */
 export type ErrorBody = (status: number, code: string, message: string) => Buffer;
 
-/** The error shape of OpenAI's clients. */
+/** Error format expected by OpenAI clients. */
 const openaiError: ErrorBody = (_status, code, message) =>
   Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } }));
 
 /**
- * Answers with a row of the table of errors.
+ * Answers with an entry of the error table.
  *
- * @param message - replaces the table's message if the caller knows a better remedy
- * @param bodyOf - the error shape of the client; default: OpenAI's
+ * @param message - overrides the table's message, for a more specific remedy
+ * @param bodyOf - the client's error format; default: OpenAI's
  */
 export function sendError(
   res: ServerResponse,
@@ -35,7 +35,7 @@ export function sendError(
 /**
  * Reports to the client that the upstream request failed.
  *
- * @param code - from `upstreamErrorCode`; `timeout` is a 504, anything else a 502
+ * @param code - from `upstreamErrorCode`; `timeout` maps to 504, all others to 502
  * @returns the status of the answer
  */
 export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: ErrorBody): number {
@@ -49,7 +49,7 @@ export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: Er
   return status;
 }
 
-/** Failures other than that the upstream cannot be reached. */
+/** Explanations of failures other than an unreachable upstream. */
 const WHY: Readonly<Record<string, string>> = {
   garbled: "The upstream's answer is not valid HTTP",
   reset: 'The upstream closed the connection before it answered',

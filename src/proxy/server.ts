@@ -16,9 +16,9 @@ import { discardUpload } from './upstream/unread-upload.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { serveAsPlainHttp } from './websocket/unsupported-upgrade.ts';
 
-/** Handles the requests of one wire, without express, which would double their cost. */
+/** Handles the requests of one wire. Bypasses express, which would double the overhead. */
 export interface ModelHandler {
-  /** The error shape of its clients. */
+  /** The error format of its clients. */
   readonly errorBody: ErrorBody;
   /** Never rejects. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
@@ -33,17 +33,17 @@ export interface SocketHandler {
    * @param head - bytes received after the request
    */
   handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
-  /** Closes each connection once no answer is in progress on it. */
+  /** Closes each connection as soon as no answer is in progress on it. */
   drain(): void;
 }
 
 /** The handlers of the server. */
 export interface Routes {
-  /** Answers upgrade requests; without it all are refused. */
+  /** Handles upgrade requests; if absent, all are refused. */
   readonly sockets?: SocketHandler;
   /** Called when a WebSocket was refused because its path supports none. */
   readonly onUpgradeRefused?: () => void;
-  /** The handler of a request to a model; `null` for any other request. */
+  /** Returns the handler of a model request; `null` for any other request. */
   readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   /** Detects requests that have already passed this proxy. */
   readonly hops: Pick<LoopGuard, 'isLoop'>;
@@ -54,13 +54,13 @@ export interface Routes {
 }
 
 export interface ServerOptions {
-  /** The answer of `GET /health`, as JSON. */
+  /** Body of `GET /health`, as JSON. */
   readonly health: (headers: IncomingHttpHeaders) => object;
-  /** Whether `GET /health/ready` returns 200, that is, all parts are ready. Before `serve` it always returns 503. */
+  /** Whether all parts are ready, so that `GET /health/ready` returns 200. Before `serve` it always returns 503. */
   readonly ready?: () => boolean;
   readonly host: string;
   readonly port: number;
-  /** How long running requests may take to finish once the server stops. */
+  /** How long in-flight requests may take to finish once the server stops.  */
   readonly drainTimeoutMs: number;
   /** Maximum pause within a request's body. */
   readonly bodyIdleTimeoutMs?: number;
@@ -72,7 +72,7 @@ export interface ListeningServer {
   readonly url: string;
   /** Starts serving; queued requests are handled first. */
   serve(routes: Routes): void;
-  /** Refuses new requests, waits for running ones, then closes the rest. */
+  /** Refuses new requests, drains in-flight ones, then closes the rest. */
   close(): Promise<void>;
 }
 
@@ -103,7 +103,7 @@ class ProxyServer implements ListeningServer {
     const limits = {
       maxHeaderSize: 64 * 1024,
       headersTimeout: 30_000,
-      requestTimeout: 0, // an upload may take as long as bytes arrive
+      requestTimeout: 0, // uploads may take any time as long as bytes arrive
       keepAliveTimeout: 75_000,
       noDelay: true,
     };
@@ -127,7 +127,7 @@ class ProxyServer implements ListeningServer {
   async open(): Promise<void> {
     this.#server.listen(this.#options.port, this.#options.host);
     await once(this.#server, 'listening');
-    this.#server.on('error', () => {}); // such as too many open files; open connections continue
+    this.#server.on('error', () => {}); // for example too many open files; open connections are unaffected
   }
 
   get url(): string {
@@ -148,12 +148,12 @@ class ProxyServer implements ListeningServer {
 
   #onRequest(req: IncomingMessage, res: ServerResponse): void {
     req.url = originForm(req.url ?? '');
-    res.on('error', () => {}); // a client that disconnected; the exchange receives 'close'
+    res.on('error', () => {}); // client disconnected; the exchange is notified by 'close'
     const { socket } = req;
     this.#connections.begin(socket, req);
     res.once('close', () => {
       this.#connections.end(socket);
-      if (this.#draining) this.#connections.closeIdle(); // a kept-alive connection would delay the drain
+      if (this.#draining) this.#connections.closeIdle(); // keep-alive connections would delay the drain
     });
     if (isRepeated(req.rawHeaders, 'host')) refuseHosts(req, res);
     else if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
@@ -177,7 +177,7 @@ class ProxyServer implements ListeningServer {
       serveAsPlainHttp(this.#server, req, socket, head);
       return;
     }
-    socket.on('error', () => {}); // a client that disconnected; reported by 'close'
+    socket.on('error', () => {}); // client disconnected; reported by 'close'
     socket.setTimeout(0);
     this.#connections.begin(socket, req);
     req.url = originForm(req.url ?? '');
@@ -195,8 +195,8 @@ class ProxyServer implements ListeningServer {
 }
 
 function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage, res: ServerResponse): void {
-  if (req.destroyed) return; // a client that disconnected while waiting
-  // an upstream would echo the request with the keys that this proxy adds
+  if (req.destroyed) return; // client disconnected while waiting
+  // an upstream would echo the request, including keys added by this proxy
   if (req.method === 'TRACE') {
     sendError(res, 'method_not_allowed', 'TRACE is not forwarded.');
     return;
@@ -236,7 +236,7 @@ function refuse(req: IncomingMessage, res: ServerResponse, routes: Routes | null
   sendError(res, 'shutting_down', undefined, undefined, routes?.wireFor(req)?.errorBody);
 }
 
-/** RFC 9112 §3.2: a request with two hosts may be meant for either, so that guards and caches would disagree. */
+/** RFC 9112 §3.2: with two Host headers, guards and caches could disagree about the target. */
 function refuseHosts(req: IncomingMessage, res: ServerResponse): void {
   res.shouldKeepAlive = false;
   sendError(res, 'invalid_request', 'The request has several Host headers: send one.', 400);
@@ -248,7 +248,7 @@ function sendJson(res: ServerResponse, value: object, status = 200): void {
   res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
 }
 
-/** Path and query of a request that may contain an absolute URL, as from clients that use us as a forward proxy. */
+/** Path and query of a request target. Clients that use us as a forward proxy send an absolute URL. */
 function originForm(url: string): string {
   if (!/^https?:/i.test(url)) return url;
   const path = url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -284,19 +284,19 @@ interface ConnectionState {
   last: IncomingMessage | null;
 }
 
-/** The open connections and their running requests. Node does not count a connection without any request as idle. */
+/** Open connections and their requests. Node does not count connections without any request as idle. */
 class Connections {
   readonly #open = new Map<Socket, ConnectionState>();
 
   add(socket: Socket): void {
-    if (this.#open.has(socket)) return; // known already: `serveAsPlainHttp` handed it back
+    if (this.#open.has(socket)) return; // already known: `serveAsPlainHttp` returned it to the server
     this.#open.set(socket, { requests: 0, last: null });
     socket.once('close', () => this.#open.delete(socket));
   }
 
   begin(socket: Socket, request: IncomingMessage): void {
     const state = this.#open.get(socket);
-    if (!state) return; // the socket is closed already
+    if (!state) return; // the socket was closed already
     state.requests++;
     state.last = request;
   }
@@ -308,7 +308,7 @@ class Connections {
     if (state.requests === 0) state.last = null;
   }
 
-  /** Whether a connection is waiting for an answer: its whole request was received. */
+  /** Whether a connection's request was fully received and is being answered. */
   waits(socket: Socket): boolean {
     const state = this.#open.get(socket);
     return state !== undefined && state.requests > 0 && state.last?.complete === true;

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../errors/errors.ts';
 
 export interface StoreWaitOptions {
-  /** Why the store cannot be used or written now, or `null`. */
+  /** Why the store is currently unusable or unwritable, or `null`. */
   readonly problem: () => { readonly reason: string } | null;
-  /** As in `StoreHandle`. */
+  /** See `StoreHandle`. */
   readonly untilBack: (ms: number) => Promise<boolean>;
   /** Maximum time that a request waits for the store, in milliseconds. */
   readonly maxMs: number;
@@ -16,8 +16,8 @@ export interface StoreWaitOptions {
 const AGAIN_MS = 200;
 
 /**
- * Requests wait here while the store that has their earlier cuts is unavailable. Sent unpruned, they would miss the
- * provider's cache and, if the provider verifies the history, could end the session.
+ * Lets requests wait while the store with their earlier cuts is unavailable. Forwarded unpruned, they would miss the
+ * provider's cache and, if the provider verifies the history, might break the session.
  */
 export class StoreWait {
   readonly #options: StoreWaitOptions;
@@ -46,7 +46,7 @@ export class StoreWait {
   async #back(cause: unknown): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
-    if (!(cause instanceof StoreUnavailable)) return false; // not a failure of the store, so waiting for it does not help
+    if (!(cause instanceof StoreUnavailable)) return false; // not a store failure, so waiting does not help
     await pause(AGAIN_MS);
     return cause.reason === 'unreachable' || cause.reason === 'locked';
   }

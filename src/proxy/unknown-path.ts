@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Provider paths below `/v1` and `/v1beta` that no agent session uses. */
+/** Provider paths below `/v1` and `/v1beta` that agent sessions never use. */
 const NO_SESSION = new Set(
   `assistants audio batches cachedContents containers embeddings evals files fine_tuning images moderations ocr
   organizations realtime rerank skills threads tokenize uploads vector_stores videos`.split(/\s+/),
 );
-/** Methods of Gemini's models without generated text: `/v1beta/models/<name>:embedContent`. */
+/** Gemini methods that generate no text: `/v1beta/models/<name>:embedContent`. */
 const NO_SESSION_METHOD = /:(?:batchE|e)mbed\w*$|:countTokens$|:predict\w*$/;
 
 /**
- * Whether an unread request may belong to a session: JSON, large enough to prune, posted to a path with no other known
- * purpose. A client that has moved to such a path would save nothing, and nobody would notice.
+ * Whether an unread request may belong to a session: large JSON posted to an unknown path. Otherwise a client that
+ * moves to a new path would silently save nothing.
  *
- * @param path - without its query
- * @param minBytes - smaller bodies have nothing to prune
+ * @param path - without the query
+ * @param minBytes - minimum size of a prunable body
  */
 export function mayBeSession(
   method: string | undefined,

@@ -28,23 +28,23 @@ import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
-  /** Verifies and creates the provider's signatures; absent if it has none. */
+  /** Verifies and creates the provider's signatures; absent if the provider uses none. */
   readonly signing?: AwsSigning;
   /**
-   * Whether a web page of another origin may have sent the request. If so, the request is forwarded unchanged and
-   * neither read nor stored.
+   * Whether a web page of another origin may have sent the request, which is then forwarded without being read or
+   * stored.
    */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
-  /** Budget of bodies above `maxBodyBytes`, which are read to repeat what was sent of them. */
+  /** Budget of bodies above `maxBodyBytes`, which are read to replay recorded cuts. */
   readonly largeBodies: Pick<ByteBudget, 'take'>;
   readonly newRequestId: () => string;
-  /** Budget of the bodies that are held in memory, from their first byte to the end of their answers. */
+  /** Budget of bodies in memory, from their first byte to the end of their answers. */
   readonly received: Pick<ByteBudget, 'take'>;
-  /** Observes the answers to all requests, except requests of foreign pages. */
+  /** Observes the answers to all requests except those from foreign web pages. */
   readonly answers?: AnswerWatch | undefined;
 }
 
-/** How long a body above the limit waits until earlier ones are forwarded. */
+/** Maximum wait of a body above the limit for earlier ones, in milliseconds. */
 const LARGE_BODY_PATIENCE_MS = 30_000;
 
 /** Serves the requests of one wire: collect, prune, forward, report. */
@@ -84,7 +84,7 @@ export class WireHandler {
   }
 }
 
-/** One request in progress. */
+/** One request in flight. */
 class WireExchange {
   readonly #options: WireOptions;
   readonly #step: PruneStep;
@@ -92,11 +92,11 @@ class WireExchange {
   readonly #res: ServerResponse;
   readonly #context: RequestContext;
   readonly #requestId: string;
-  /** The mode of the project when the request arrived. */
+  /** Whether the project was in shadow mode when the request arrived. */
   readonly #isShadow: boolean;
   readonly #to: ModelDestination;
   readonly #reporter: ExchangeReporter;
-  /** Set if the request is re-signed. */
+  /** Set if the request must be re-signed. */
   #signingScope: SigningScope | null = null;
 
   constructor(
@@ -134,17 +134,14 @@ class WireExchange {
     }
   }
 
-  /** Waits for room in memory for the body, which is held until its answer has ended. `null`: there is none. */
+  /** Waits for room in memory for the body, held until its answer has ended; `null` if there is none. */
   #room(): Promise<(() => void) | null> {
     const { received, maxBodyBytes } = this.#options;
     const bytes = receivedBytes(this.#req, maxBodyBytes);
     return received.take(bytes, LARGE_BODY_PATIENCE_MS, this.#context.keyId);
   }
 
-  /**
-   * Forwards a body above the limit. It is read if its history may be bound, because what was sent of it must be sent
-   * again.
-   */
+  /** Forwards a body above the limit. If the history may be bound, the body is read to replay recorded cuts. */
   async #runLarge(start: readonly Buffer[]): Promise<void> {
     const { dialect, maxBodyBytes, largeBodies } = this.#options;
     const limit = readLimit(this.#options);
@@ -189,7 +186,7 @@ class WireExchange {
     return this.#sendOrResend(original, { rewritten, changed, dryRun });
   }
 
-  /** Sends a request, and once more in another form if the provider refuses this one. */
+  /** Sends a request, and resends it once in another form if the provider refuses it. */
   async #sendOrResend(
     original: Buffer,
     {
@@ -242,7 +239,7 @@ class WireExchange {
   ): Promise<Exchange> {
     const { rewriter } = this.#options;
     const sent = rewritten.providerClears ? withContextEdit(changed ?? rewritten.received) : changed;
-    // A changed body is sent as plain JSON, whatever the client's encoding.
+    // A changed body is sent as plain JSON, regardless of the client's encoding.
     const without = sent === null ? [] : ['content-encoding'];
     const exchange = await this.#send(sent ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
@@ -322,7 +319,7 @@ class WireExchange {
   }
 }
 
-/** A request inside a body, `null` if the body is not understood. */
+/** The request inside a body; `null` if the body is not understood. */
 function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed | null {
   try {
     return open(body);

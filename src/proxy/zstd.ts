@@ -9,7 +9,7 @@ import { threadCpuMs } from '../core/decide/time-limits.ts';
 export interface DecodeLimits {
   /** Maximum size of the result, in bytes. */
   readonly maxBytes: number;
-  /** Maximum CPU time if it runs on the main thread, in milliseconds. */
+  /** Maximum CPU time on the main thread, in milliseconds. */
   readonly cpuMs: number;
 }
 
@@ -29,13 +29,13 @@ function nativeZstd(): Decoder | null {
   const { zstdDecompress } = zlib as { readonly zstdDecompress?: NativeZstd };
   if (zstdDecompress === undefined) return null;
   const decompress = promisify(zstdDecompress);
-  // on its own it accepts a truncated frame
+  // by itself, it accepts a truncated frame
   return async (body, { maxBytes }) => decompress(checkedFrame(body, maxBytes), { maxOutputLength: maxBytes });
 }
 
-/** Bytes decoded in one step: at most 16 blocks, for each of which the decoder may move a window of 8 MiB. */
+/** Bytes decoded per step: at most 16 blocks, for each of which the decoder may move a window of 8 MiB. */
 const SLICE_BYTES = 64;
-/** How long decoding may run before other events are served, in milliseconds. */
+/** Maximum decoding time before yielding to other events, in milliseconds. */
 const TURN_MS = 10;
 
 /**
@@ -56,7 +56,7 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, cpuMs }: DecodeLim
     ended = isLast === true;
   });
   let turn = performance.now();
-  let usedMs = 0; // before this turn
+  let usedMs = 0; // in earlier turns
   let startedMs = threadCpuMs();
   for (let at = 0; at < frame.length; at += SLICE_BYTES) {
     const end = Math.min(at + SLICE_BYTES, frame.length);
@@ -74,13 +74,13 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, cpuMs }: DecodeLim
 
 type ZstdStream = (options: object) => Transform;
 
-/** Decodes `zstd` while it arrives; what is incomplete at its end is dropped. */
+/** Decodes a `zstd` stream; an incomplete end is dropped. */
 export function zstdStream(): Transform {
   const { createZstdDecompress } = zlib as { readonly createZstdDecompress?: ZstdStream };
   return createZstdDecompress?.(PARTIAL) ?? new JsZstdStream();
 }
 
-/** Ends a truncated stream without an error. */
+/** Makes a truncated stream end without an error. */
 const PARTIAL = { finishFlush: 1 /* ZSTD_e_flush, which older versions of Node.js do not know */ };
 
 /**
@@ -106,7 +106,7 @@ class JsZstdStream extends Transform {
   readonly #decoder = new Decompress((piece) => this.push(piece));
   #first = true;
 
-  /** @param chunk - the first one contains the whole header of the frame */
+  /** @param chunk - the first chunk contains the whole frame header */
   override _transform(chunk: Buffer, _encoding: string, done: (cause?: Error | null) => void): void {
     try {
       if (this.#first) headerOf(chunk, MAX_CONTENT_BYTES);
@@ -120,7 +120,7 @@ class JsZstdStream extends Transform {
 }
 
 const MAGIC = 0xfd2fb528;
-/** Maximum size that the header of a streamed frame may declare: the decoder allocates it for a frame of one segment. */
+/** Maximum declared size of a streamed frame, because the decoder allocates it for single-segment frames. */
 const MAX_CONTENT_BYTES = 16 * 1024 * 1024;
 /**
  * Largest window of a frame that is not a single segment: the minimum that RFC 8878 §3.1.1.1.2 recommends supporting.
@@ -128,7 +128,7 @@ const MAX_CONTENT_BYTES = 16 * 1024 * 1024;
 const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 const CHECKSUM_BYTES = 4;
 
-/** @throws Error for several frames, because the headers of the others would be unchecked */
+/** @throws Error for several frames, because only the first header is checked */
 function checkedFrame(body: Buffer, maxBytes: number): Buffer {
   const { end, checksum } = headerOf(body, maxBytes);
   if (behindBlocks(body, end) + checksum !== body.length) throw new Error('expected exactly one complete frame');
@@ -136,9 +136,9 @@ function checkedFrame(body: Buffer, maxBytes: number): Buffer {
 }
 
 /**
- * Checks the header of a frame: the decoder allocates all memory that a header declares before it reads on.
+ * Checks a frame's header, because the decoder allocates the declared memory before it reads on.
  *
- * @returns its end, and the size of the checksum behind the blocks
+ * @returns the header's end, and the size of the checksum after the blocks
  */
 function headerOf(body: Buffer, maxBytes: number): { readonly end: number; readonly checksum: number } {
   if (body.readUInt32LE(0) !== MAGIC) throw new Error('not a zstd frame');
@@ -160,7 +160,7 @@ function windowBytes(descriptor: number): number {
   return base + (base / 8) * (descriptor & 0b111);
 }
 
-/** RFC 8878 §3.1.1.1.4; 0 if the frame does not state it. */
+/** RFC 8878 §3.1.1.1.4; 0 if the frame does not declare its size. */
 function contentSize(body: Buffer, at: number, bytes: number): number {
   if (bytes === 8) return Number(body.readBigUInt64LE(at));
   if (bytes === 0) return 0;

@@ -10,7 +10,7 @@ import { StoredShelf } from './shelf/lists.ts';
 import type { Sql } from './sql/steps.ts';
 import { storeIdIn } from './store-id.ts';
 
-/** What stores have in common: everything that is written in Common SQL alone. */
+/** Base class of both stores, with everything that is written in Common SQL. */
 export abstract class CommonStore {
   readonly sql: Sql;
   readonly records: StoredRecords;
@@ -18,7 +18,7 @@ export abstract class CommonStore {
   readonly compactions: StoredCompactions;
   readonly shelf: StoredShelf;
   readonly browse: StoredBrowse;
-  /** The sweep under way: a second call joins it. */
+  /** The running sweep; concurrent calls join it. */
   protected sweeping: Promise<boolean> | null = null;
 
   constructor(sql: Sql) {

@@ -6,8 +6,8 @@ type PackedCut = readonly [startLine: number, endLine: number, reason: string, f
 type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readonly PackedCut[] };
 
 /**
- * A decision as JSON, without the fields that its row contains. JSON escapes lone surrogates, so that a goal or reason
- * with one survives SQLite's UTF-8. Fields added to `Decision` later are included automatically.
+ * Encodes a decision as JSON, without the fields that have their own columns. JSON escapes lone surrogates, so that a
+ * goal or reason with one survives SQLite's UTF-8. Fields added to `Decision` later are included automatically.
  */
 export function encodeBody(decision: Decision): string {
   const cuts = decision.cuts.map(
@@ -46,7 +46,7 @@ type Packed = readonly [
   decision: readonly [string, string | null, string],
 ];
 
-/** A record as JSON, without the prefix, which its row contains. */
+/** Encodes a record as JSON, without the prefix, which has its own column. */
 export function encodeSent({ annotateLines, includeMarkers, shortMarkers, texts }: SentMessage): string {
   const packed = texts.map(
     ({ text, json, start, chars, decision }): Packed => [

@@ -17,10 +17,10 @@ import type { StoreLog } from './store-log.ts';
 
 /** Options of every store, for either database. */
 export interface StoreOptions {
-  /** The tables of optional parts. Default: none. */
+  /** Tables of optional parts. Default: none. */
   readonly parts?: readonly PartTables[];
   readonly clock: Clock;
-  /** Lifetime of a prune, a decision or a mark after its last use. */
+  /** Lifetime of prunes, decisions and marks after their last use. */
   readonly ttlMs: number;
   /** Lifetime of sent-message records after their last use. Default: 90 days. */
   readonly sentTtlMs?: number;
@@ -28,20 +28,18 @@ export interface StoreOptions {
   readonly maxBytes: number;
   /** Share of `maxBytes` that the originals of one conversation may use. Default: all. */
   readonly conversationShare?: number;
-  /** Maximum number of stored events, audit events not counted. */
+  /** Maximum number of stored events, excluding audit events. */
   readonly maxEvents: number;
   /** Retention of audit events. Default: a year. */
   readonly auditTtlMs?: number;
-  /**
-   * Retention of the ledger's rows. Default: 180 days in a database; in a file the newest 100,000, whatever their age.
-   */
+  /** Retention of ledger rows. Default: 180 days in a database; in a file, the newest 100,000 regardless of age. */
   readonly ledgerTtlMs?: number | null;
   readonly log?: StoreLog;
-  /** Creates, migrates and writes nothing, not even last-used times: for inspecting a store from outside. */
+  /** Creates, migrates and writes nothing, not even last-used times. For inspecting a store from another process. */
   readonly readonly?: boolean;
-  /** The hash under which originals are stored, used to verify each read. Absent: reads are not verified. */
+  /** Hash function of the stored originals, used to verify each read. Reads are not verified if absent. */
   readonly hashOf?: (text: string) => string;
-  /** Called with the prunes of a damaged original. They were deleted, unless the store is read-only. */
+  /** Called with the prunes of a damaged original, which were deleted unless the store is read-only. */
   readonly onDamaged?: (pruneIds: readonly string[]) => void;
   /** Called after each sweep step that deleted something. */
   readonly onSwept?: (did: Swept) => void;
@@ -52,11 +50,11 @@ export interface Swept {
   readonly expired: number;
   readonly evicted: number;
   readonly packed: number;
-  /** Free pages returned to the file system. */
+  /** Number of free pages returned to the file system. */
   readonly pages: number;
 }
 
-/** `Swept`, and whether the next step also has work to do. */
+/** `Swept`, and whether there is more to do. */
 export interface SweepStep extends Swept {
   readonly more: boolean;
 }
@@ -67,19 +65,19 @@ export type SweepLimits = Pick<StoreOptions, 'maxBytes' | 'maxEvents' | 'ttlMs' 
 /** An open store with all its parts. */
 export interface StoreHandle extends Store {
   readonly segments: SegmentStore;
-  /** Lists, agent logs and stored answers. */
+  /** Lists, agent logs and stored replies. */
   readonly records: Records;
   /** Costs of requests and effects of pruning. */
   readonly ledger: LedgerStore;
-  /** Compactions by clients, and lengths of conversations. */
+  /** Client compactions, and conversation lengths. */
   readonly compactions: CompactionStore;
-  /** Which tools clients declare and call. */
+  /** Tools declared and called by clients. */
   readonly shelf: ShelfStore;
-  /** Lists of conversations, for people to search. */
+  /** Searchable lists of conversations. */
   readonly browse: BrowseStore;
-  /** Settings that projects have of their own. */
+  /** Per-project settings. */
   readonly projectSettings: ProjectSettingsStore;
-  /** Words of tool results. */
+  /** Index of words in tool results. */
   readonly recall: RecallStore;
   /** The tables of extensions. */
   readonly sql: Sql;
@@ -89,11 +87,11 @@ export interface StoreHandle extends Store {
   keys(): Promise<KeyStore>;
   /** Erasure of projects and persons; loaded only if needed. */
   erasure(): Promise<Erasure>;
-  /** Id of the store, by which two processes compare whether they share it. @throws StoreUnavailable */
+  /** Id of the store; two processes with the same id share it. @throws StoreUnavailable */
   id(): Promise<string | null>;
   /** Resolves after the first attempt to open the store; `problem` reports its result. */
   ready(): Promise<void>;
-  /** Why the store cannot be used or written now, or `null`. */
+  /** Why the store is currently unusable or unwritable, or `null`. */
   problem(): StoreUnavailable | null;
   /**
    * Waits until an unreachable store is reachable again, at most until `ms` milliseconds after the outage began;
@@ -102,12 +100,12 @@ export interface StoreHandle extends Store {
   untilBack(ms: number): Promise<boolean>;
   /** Start of the current write failure (epoch milliseconds), or `null` while writes work. */
   failingSinceMs(): number | null;
-  /** Whether so much was stored that upkeep must not wait for a pause. */
+  /** Whether the store is so full that upkeep must not wait for a pause. */
   pressed(): boolean;
   /** Stores a short text under a name. @returns the text stored there before, or `null` */
   replaceNote(name: string, text: string): Promise<string | null>;
-  /** Calls back when another process recorded a refused conversation, until the returned function is called. */
+  /** Calls the listener when another process records a refused conversation. The returned function unsubscribes. */
   onRefused(listener: () => void): () => void;
-  /** Calls back within a second after keys may have changed, until the returned function is called. */
+  /** Calls the listener within a second after keys may have changed. The returned function unsubscribes. */
   onKeys(listener: () => void): () => void;
 }

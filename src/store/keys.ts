@@ -28,7 +28,7 @@ interface KeyRow {
   readonly last_used_ms: number | null;
 }
 
-/** Maximum number of keys in a store, including revoked ones, which are deleted after `KEPT_MS`. */
+/** Maximum number of keys, including revoked ones, which are deleted after `KEPT_MS`. */
 const MAX_KEYS = 100_000;
 /** How long a revoked or expired key is still listed, in milliseconds. */
 const KEPT_MS = 90 * 86_400_000;
@@ -37,16 +37,16 @@ const PAGE = 2_000;
 
 const COLUMNS =
   'id, hash, name, projects, requests_per_minute, tokens_per_day, created_ms, expires_ms, revoked_ms, dollars_per_month';
-/** The select list of a query of `access_key k`. */
+/** Select list for queries of `access_key k`. */
 const SELECTED = `${COLUMNS.replaceAll(/\w+/g, 'k.$&')},
   (SELECT u.at_ms FROM main.key_used u WHERE u.key = k.id) AS last_used_ms`;
 
 const names = z.array(z.string()).min(1);
 
-/** How long counting a request waits for other writers, in milliseconds. */
+/** Maximum wait for other writers when a request is counted, in milliseconds. */
 const COUNT_WAIT_MS = 1_000;
 const UNREVOKED = 'WHERE id = ? AND revoked_ms IS NULL RETURNING id';
-/** A process whose clock is behind uses the time span of the others. */
+/** If this process's clock is behind, the later span of the other processes is used. */
 const COUNT = `
   INSERT INTO main.key_count AS c (key, span, at, used, most) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (key, span) DO UPDATE SET
@@ -64,7 +64,7 @@ export class StoredKeys implements KeyStore {
   readonly #sql: Sql;
   readonly #onChanged: () => void;
 
-  /** @param onChanged - called after changes by this object, of which the store does not notify */
+  /** @param onChanged - called after changes by this object, because the store only reports changes by others */
   constructor(sql: Sql, onChanged = (): void => {}) {
     this.#sql = sql;
     this.#onChanged = onChanged;
@@ -84,7 +84,7 @@ export class StoredKeys implements KeyStore {
     return rows.map((row) => ({ ...keyOf(row), number: Number(row.number) }));
   }
 
-  /** In pages: a statement over all keys could exceed the time limit of an answer. */
+  /** Read in pages, because one statement over all keys might exceed the statement time limit. */
   async all(): Promise<readonly AccessKey[]> {
     const all: AccessKey[] = [];
     for (;;) {
@@ -159,7 +159,7 @@ export class StoredKeys implements KeyStore {
   }
 
   async count(id: string, increments: readonly CounterIncrement[]): Promise<ReadonlySet<LimitedSpan>> {
-    // in the order of their keys, so that two processes never deadlock
+    // sorted by key, so that two processes never deadlock
     const rows = increments.map(({ span, at, add, limit }) => [id, span, at, add, limit]).sort(bySpan);
     const counted = await this.#sql.once<{ span: LimitedSpan }>(COUNT, rows, COUNT_WAIT_MS);
     return new Set(counted.map(({ span }) => span));
@@ -193,7 +193,7 @@ function keyOf(row: KeyRow): AccessKey {
   };
 }
 
-/** The values of `COLUMNS`. */
+/** Values for `COLUMNS`. */
 function keyValues(key: AccessKey): (string | number | null)[] {
   const { id, hash, name, projects, requestsPerMinute, tokensPerDay, createdMs, expiresMs, revokedMs } = key;
   const limits = [requestsPerMinute, tokensPerDay];
@@ -208,7 +208,7 @@ function projectsOf(text: string): readonly string[] {
   }
 }
 
-/** The columns of a change with their values. */
+/** Changed columns with their new values. */
 function changedColumns(change: KeyChange): (readonly [column: string, value: string | number | null])[] {
   const { projects, ...plain } = change;
   const changed: (readonly [string, string | number | null])[] = projects

@@ -3,8 +3,7 @@ import type { LedgerSum } from '../core/ports/ledger-store.ts';
 
 const DAY_MS = 86_400_000;
 /**
- * Maximum number of single requests kept in a file without a configured retention; beyond it the oldest are deleted.
- * Sums stay.
+ * Maximum number of requests kept in a file without configured retention. The oldest are deleted first; sums are kept.
  */
 export const MAX_TURNS = 100_000;
 /** Retention of requests in a database without a configured one. */
@@ -14,9 +13,9 @@ export const STATE_TTL_MS = 90 * DAY_MS;
 export const WAITING_TTL_MS = DAY_MS;
 /** Maximum number of states in a file, about 3 KB each. */
 export const MAX_STATES = 20_000;
-/** Maximum number of waiting requests that are read at once. */
+/** Maximum number of waiting requests read at once. */
 export const MAX_WAITING_READ = 200;
-/** Maximum number of figures in the answer to a query. */
+/** Maximum number of figures returned by a query. */
 export const MAX_SUMS_READ = 200_000;
 /** The name of the state that stores a text of `StoreHandle.exchange`. */
 export function noteName(name: string): string {
@@ -25,7 +24,7 @@ export function noteName(name: string): string {
 
 const MAX_NAME_CHARS = 200;
 
-/** Column and value of each field of a turn, in the order of the table. Counts are integers: estimates are rounded. */
+/** Column and value of each turn field, in table order. Counts are integers, so estimates are rounded. */
 const FIELDS = {
   requestId: ['request_id', ({ requestId }) => requestId],
   atMs: ['at_ms', ({ atMs }) => Math.trunc(atMs)],
@@ -73,20 +72,17 @@ const WORK_FIELDS = [
 
 export const TURN_COLUMNS: readonly string[] = Object.values(FIELDS).map(([column]) => column);
 const CELLS: readonly ((turn: LedgerTurn) => Cell)[] = Object.values(FIELDS).map(([, value]) => value);
-/** The select list of a query of turns. */
+/** Select list for queries of turns. */
 export const SELECTED_TURN = Object.entries(FIELDS)
   .map(([field, [column]]) => `${column} AS "${field}"`)
   .join(', ');
 
-/** A turn in either database. */
+/** A row of a turn, as returned by either database. */
 export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'work'>, WorkCounts {
   readonly estimated: number;
 }
 
-/**
- * The values of a turn, in the order of `TURN_COLUMNS`. A list takes an eighth of the memory of an object made by
- * spreads.
- */
+/** The values of a turn, in the order of `TURN_COLUMNS`. A list takes an eighth of the memory of an object. */
 export function turnCells(turn: LedgerTurn): Cell[] {
   return CELLS.map((value) => value(turn));
 }
@@ -117,8 +113,8 @@ export function turnOf({ cloud, keyId, client, ...row }: TurnRow): LedgerTurn {
 }
 
 /**
- * The select list for a `LedgerConversation`. A conversation appears once per project. It belongs to the control group
- * if any of its requests does.
+ * The select list for a `LedgerConversation`. Conversations appear once per project, and belong to the control group if
+ * any of their requests does.
  */
 export const SELECTED_CONVERSATION = `conversation AS "conversationId", project, min(arm) AS arm, count(*) AS turns,
   min(at_ms) AS "firstMs", max(at_ms) AS "lastMs", coalesce(sum(dollars), 0) AS dollars,
@@ -145,9 +141,7 @@ function named(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
-/**
- * The plain project name, without the suffix after a line break that separates conversations with a verified history.
- */
+/** Strips the suffix of conversations with a verified history from a project key. */
 export function plainProject(project: string): string {
   const [plain = ''] = project.split('\n', 1);
   return plain;

@@ -2,18 +2,18 @@ import type { LedgerSum, Others } from '../core/ports/ledger-store.ts';
 
 export const OTHERS: Others = '(others)';
 
-/** Maximum number of figures per day, because names of projects, models and tools come from clients. */
+/** Maximum number of figures per day; limited because clients choose the names of projects, models and tools. */
 const MAX_SUMS_PER_DAY = 20_000;
 
 /**
- * Reserved figures at the end of that range: the last 4,000 are not for new groups, the last 3,000 only for the project
- * `(others)`, and the last 1,000 only for the key `(others)`.
+ * Reserved room at the end of that range: the last 4,000 figures are not available to new groups, the last 3,000 only
+ * to the project `(others)`, and the last 1,000 only to the key `(others)`.
  */
 const KEPT_FOR_KNOWN = 4_000;
 const KEPT_FOR_OTHERS = 3_000;
 const KEPT_FOR_UNNAMED = 1_000;
 
-/** The stored figures of a day. */
+/** Stored figures of one day. */
 interface DayOfSums {
   count: number;
   has(sum: LedgerSum): boolean;
@@ -23,21 +23,21 @@ interface DayOfSums {
 
 /**
  * Figures of keys do not count towards the limit of a day: keys are issued by an administrator, and budgets depend on
- * their figures. They follow their project into `(others)`, so that project names cannot multiply them.
+ * their figures. They are folded into `(others)` with their project, so that project names cannot multiply them.
  */
 function splitKeys(sums: readonly LedgerSum[]): { readonly keyed: LedgerSum[]; readonly others: LedgerSum[] } {
   return { keyed: sums.filter(({ slice }) => slice === 'key'), others: sums.filter(({ slice }) => slice !== 'key') };
 }
 
-/** Whether a day can take more figures of any kind. */
+/** Whether a day has room for more figures of any kind. */
 export function hasRoom(count: number, more: number): boolean {
   return count + more <= MAX_SUMS_PER_DAY - KEPT_FOR_KNOWN;
 }
 
 /**
- * Adds figures to a nearly full day. A figure without room is added to the project `(others)` under its own name, or
- * else under the name `(others)`. So no figure is lost, and totals by day and by cause stay complete. Totals by model
- * and by tool stay complete unless there are thousands of names.
+ * Adds figures to a nearly full day. Figures without room go to the project `(others)` under their own name or, failing
+ * that, under the name `(others)`. No figure is lost: totals by day and by cause stay complete, and so do totals by
+ * model and tool unless there are thousands of names.
  */
 export function folded(
   sums: readonly LedgerSum[],
@@ -70,12 +70,12 @@ export function folded(
   return { sums: [...placed, ...ofKeys], folded: moved };
 }
 
-/** The identity of a figure; with an empty field, that of its project, slice and key. */
+/** Identity of a figure; with an empty field, of its project, slice and key. */
 export function idOf({ day, project, slice, key, field }: LedgerSum): string {
   return [day, project, slice, key, field].join('\0');
 }
 
-/** All names under which a figure may be stored. */
+/** All names under which a figure may be stored, including folded ones. */
 export function namesOf(sum: LedgerSum): LedgerSum[] {
   return [sum, { ...sum, project: OTHERS }, { ...sum, project: OTHERS, key: sum.key === '' ? '' : OTHERS }];
 }

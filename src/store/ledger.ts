@@ -72,7 +72,7 @@ export class StoredLedger implements LedgerStore {
     });
   }
 
-  /** As `StoreHandle.replaceNote`. */
+  /** See `StoreHandle.replaceNote`. */
   exchange(name: string, text: string): Promise<string | null> {
     return this.#transactions.write(() => replaceNote(name, text));
   }
@@ -182,10 +182,10 @@ const ADD_TURN = `INSERT INTO main.ledger_turn (${TURN_COLUMNS.join(', ')}) VALU
 const ADD_SUM = `INSERT INTO main.ledger_sum AS s (day, project, slice, key, field, value) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (day, project, slice, key, field) DO UPDATE SET value = s.value + excluded.value`;
 
-/** Figures of keys are outside the limit of a day. */
+/** Figures of keys do not count towards a day's limit. */
 const COUNT_SUMS = "SELECT count(*) AS value FROM main.ledger_sum WHERE day = ? AND slice <> 'key'";
 
-/** The stored state needed to bill these requests. */
+/** Loads the state needed to bill these requests. */
 function* settlingOf({ states, lineages, requestIds, process }: SettleQuery): Steps<Settling> {
   const rows = yield* all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(WAITING);
   const waiting = rows.map((row) => ({ ...row, names: JSON.parse(row.names) as string[] }));
@@ -287,7 +287,7 @@ function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
 }
 
-/** As `StoreHandle.replaceNote`: a state that never expires. */
+/** See `StoreHandle.replaceNote`. Stored as a state that never expires. */
 function* replaceNote(name: string, text: string): Steps<string | null> {
   const key = noteName(name);
   const before = yield* one<{ data: string }>('SELECT data FROM main.ledger_state WHERE name = ?', [key]);

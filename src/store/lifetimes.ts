@@ -1,9 +1,9 @@
 import type { StoreOptions } from './handle.ts';
 
-/** Lifetimes of stored items after their last use, in whole milliseconds. */
+/** Lifetimes after the last use, in whole milliseconds. */
 export interface Lifetimes {
   readonly ttlMs: number;
-  /** Of sent-message records; at least as long as `ttlMs`. */
+  /** Lifetime of sent-message records; at least `ttlMs`. */
   readonly sentTtlMs: number;
 }
 
@@ -20,25 +20,26 @@ export function lifetimesOf(options: StoreOptions): Lifetimes {
 }
 
 /**
- * Number of a time slice. Items stored or used within a slice survive to its end, even if later uses are not written.
+ * Number of the current time slice. Items stored or used within a slice survive until its end, even if later uses are
+ * not written.
  */
 export function epochSlice(nowMs: number, { ttlMs }: Lifetimes): number {
   return Math.floor(nowMs / Math.max(1, ttlMs * EPOCH_SHARE));
 }
 
-/** Maximum number of stored bytes beyond the limit: as many as the limit itself, but at most this. */
+/** Upper bound for the stored bytes beyond the limit, which otherwise equal the limit. */
 const MAX_SLACK_BYTES = 268_435_456;
 const LIVING_MS = 600_000;
 
 /**
- * Stored bytes beyond which a store accepts no new original, so that its size stays bounded however fast originals
- * arrive. The range between the limit and this value is for texts that wait for compression.
+ * Size at which a store rejects new originals. The range between the limit and this value is for texts that are not
+ * compressed yet.
  */
 export function roomLimit(maxBytes: number): number {
   return maxBytes + Math.min(maxBytes, MAX_SLACK_BYTES);
 }
 
-/** Age below which an item belongs to an active conversation and is never evicted. */
+/** Younger items belong to an active conversation and are never evicted. */
 export function livingMs(ttlMs: number): number {
   return Math.min(LIVING_MS, ttlMs / 8);
 }
@@ -55,29 +56,26 @@ export interface Use {
   readonly expiresMs: number;
 }
 
-/**
- * Maximum number of pending uses: more than a busy process sees between two sweeps. Further uses are dropped to bound
- * memory.
- */
+/** Maximum number of pending uses, more than a busy process records between two sweeps. Further uses are dropped. */
 const MAX_PENDING = 20_000;
 /**
- * Smallest expiry change, in milliseconds: fine enough that eviction distinguishes a current conversation from one of a
- * few hours ago.
+ * Smallest change of an expiry, in milliseconds; fine enough for eviction to distinguish current conversations from
+ * those of a few hours ago.
  */
 const LEAST_MOVE_MS = 600_000;
 
 /**
  * Sliding expiry without a write for each use. A use is recorded only if it moves the expiry by more than
  * `LEAST_MOVE_MS` (for short lifetimes and for sent-message records, by more than an eighth of the lifetime), and stays
- * in memory until the next transaction. Reads consult this object, so that a use takes effect at once. If the process
- * ends before that transaction, an item may expire early, and the proxy stores it again.
+ * in memory until the next transaction. Reads consult this object, so that uses take effect at once. If the process
+ * ends first, an item may expire early, and the proxy stores it again.
  */
 export class PendingUses {
   readonly #lifetimes: Lifetimes;
   readonly #readonly: boolean;
   readonly #pending = new Map<string, Use>();
 
-  /** @param readonly - records nothing, because nothing will be written */
+  /** @param readonly - records no uses, because nothing is written */
   constructor(lifetimes: Lifetimes, readonly: boolean) {
     this.#lifetimes = lifetimes;
     this.#readonly = readonly;
@@ -89,7 +87,7 @@ export class PendingUses {
   }
 
   /**
-   * Whether an item is alive, and if so records its use. An item is expired from the exact millisecond of its expiry.
+   * Whether an item is alive; if so, records its use. An item expires at exactly its expiry millisecond.
    *
    * @param storedMs - its expiry in the store, if it exists
    */
@@ -104,7 +102,7 @@ export class PendingUses {
     return Math.max(storedExpiresMs, this.#pending.get(kind + id)?.expiresMs ?? 0);
   }
 
-  /** Records a use of a live item. A clock that went backwards never shortens a life. */
+  /** Records a use of a live item. A clock that goes backwards never shortens a lifetime. */
   #used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
     const ttlMs = kind === 'sent' ? this.#lifetimes.sentTtlMs : this.#lifetimes.ttlMs;
     const expiresMs = nowMs + ttlMs;
@@ -114,12 +112,12 @@ export class PendingUses {
     this.#pending.set(kind + id, { kind, id, expiresMs });
   }
 
-  /** Pending uses, oldest first, for the caller to write. */
+  /** Pending uses to write, oldest first. */
   pending(limit: number): readonly Use[] {
     return this.#pending.size <= limit ? [...this.#pending.values()] : [...this.#pending.values()].slice(0, limit);
   }
 
-  /** Removes written uses, unless they moved on in the meantime. */
+  /** Removes written uses, unless they changed in the meantime. */
   written(uses: Iterable<Use>): void {
     for (const use of uses) {
       const key = use.kind + use.id;

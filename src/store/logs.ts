@@ -3,7 +3,7 @@ import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
 import { bounded, type Rows } from './sql/rows.ts';
 import { all, change, each, number, numbers, type Steps } from './sql/steps.ts';
 
-/** An event's row, with the column names of either database. */
+/** Row of an event, with the column names of either database. */
 export interface EventRow {
   readonly seq: number;
   readonly ts_ms: number;
@@ -26,7 +26,7 @@ export type Log = 'event' | 'child_log';
 const EVENT_VALUES = 'ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload, project, audit';
 const LINE_VALUES = 'ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id';
 
-/** Adds events, and deletes the oldest beyond the bound, except audit events. */
+/** Adds events, and deletes the oldest beyond the limit, except audit events. */
 export function* addEvents(events: readonly EventRecord[]): Steps<void> {
   const added: EventRecord[] = [];
   for (const event of foldedTogether(events)) {
@@ -40,7 +40,7 @@ export function* addEvents(events: readonly EventRecord[]): Steps<void> {
   yield* addToLog('event', EVENT_VALUES, rows);
 }
 
-/** Adds lines of agents, and deletes the oldest beyond the bound. */
+/** Adds lines of agents' output, and deletes the oldest beyond the limit. */
 export function* addLines(lines: readonly ChildLogRecord[]): Steps<void> {
   const rows = lines.map(({ tsMs, childId, runId, stream, message, parsed, ...about }) => {
     const { opId = null, jobId = null, graphId = null, nodeId = null } = about;
@@ -72,18 +72,18 @@ export function* trimLog(log: Log, keep: number, limit: number): Steps<number> {
   return yield* change(`DELETE FROM main.${log} WHERE seq IN (${old})`, [newest - keep - audits, limit]);
 }
 
-/** Refusals of one key for one reason within this time are folded into one event, whichever process refused. */
+/** Refusals of one key for one reason within this time are folded into one event, across processes. */
 const MINUTE_MS = 60_000;
-/** The kind of event that is folded. */
+/** The event kind that is folded. */
 const FOLDED_KIND = 'key_refused';
 
-/** An existing event of that kind. */
+/** An existing event of the folded kind. */
 interface FoldedRow {
   readonly seq: number;
   readonly payload: string;
 }
 
-/** The minute of an event, from its first to its last millisecond. */
+/** First and last millisecond of an event's minute. */
 function minuteOf(tsMs: number): readonly [number, number] {
   const from = Math.floor(tsMs / MINUTE_MS) * MINUTE_MS;
   return [from, from + MINUTE_MS];
@@ -102,7 +102,7 @@ function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
   return [...together.values()];
 }
 
-/** The row to fold an event into, with its new payload; `null` if none has the same key and reason. */
+/** The row into which an event is folded, with its new payload; `null` if no row has the same key and reason. */
 function foldedInto(
   { payload }: EventRecord,
   rows: readonly FoldedRow[],
@@ -116,7 +116,7 @@ function foldedInto(
 }
 
 function* fold(event: EventRecord): Steps<boolean> {
-  yield* numbers('event', 0); // waits for other transactions that number events: one may be adding the same event
+  yield* numbers('event', 0); // waits for other transactions that number events, since one may be adding the same event
   const rows = yield* all<FoldedRow>(
     'SELECT seq, payload FROM main.event WHERE audit = 1 AND ts_ms >= ? AND ts_ms < ? AND kind = ?',
     [...minuteOf(event.tsMs), FOLDED_KIND],
@@ -126,7 +126,7 @@ function* fold(event: EventRecord): Steps<boolean> {
   return into !== null;
 }
 
-/** As `Store.events`. */
+/** See `Store.events`. */
 export async function listEvents(
   rows: Rows,
   { runId, fromSeq, limit }: Parameters<Store['events']>[0],
@@ -139,7 +139,7 @@ export async function listEvents(
   return found.map(eventOf);
 }
 
-/** The row of an entry of an agent's log, with the column names of either database. */
+/** Row of an agent log entry, with the column names of either database. */
 export interface ChildLogRow {
   readonly seq: number;
   readonly ts_ms: number;

@@ -10,11 +10,11 @@ type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Paramete
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;
 
 const OWNED = 'id IN (SELECT prune FROM main.prune_owner WHERE project IN LIST(?))';
-/** Repeats the condition of the partial index `event_project`, so that the index is used. */
+/** Repeats the condition of the partial index `event_project`, so that the planner uses it. */
 const EVENTS = 'main.event WHERE project IS NOT NULL AND project IN LIST(?)';
 const OF_RUN = '(CAST(? AS text) IS NULL OR run_id = ?)';
 
-/** Adoption reads all prunes without an owner, once. */
+/** Long wait, because adoption reads all prunes without an owner once. */
 const ADOPT_WAIT_MS = 60_000;
 const NEWEST = 'SELECT coalesce(max(id), 0) FROM main.prune';
 const ADOPT = `

@@ -3,7 +3,7 @@ import type { StoredPrune } from '../core/ports.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { Rows } from './sql/rows.ts';
 
-/** A row of a list of prunes. */
+/** A row in a list of prunes. */
 export interface ListedRow {
   readonly id: number;
   readonly prune_id: string;
@@ -15,7 +15,7 @@ export interface ListedRow {
 
 export const LISTED = 'id, prune_id, decision_key, body, created_ms, expires_ms';
 
-/** Excludes texts that are stored only for search: they have no cuts under this id. */
+/** Excludes texts that are stored only for searches and have no cuts under this id. */
 export const IS_CUT = 'NOT EXISTS (SELECT 1 FROM main.recall WHERE prune = prune.id)';
 
 /** @throws StoreUnavailable `corrupt` for a damaged row */
@@ -25,7 +25,7 @@ export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
   return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
 }
 
-/** As `Store.findPrune`. */
+/** See `Store.findPrune`. */
 export async function findPrune(rows: Rows, pruneId: string): Promise<StoredPrune | null> {
   const [row] = await rows.all<ListedRow>(`SELECT ${LISTED} FROM main.prune WHERE prune_id = ?`, [pruneId]);
   if (!row) return null;

@@ -137,7 +137,7 @@ function replyOf(tool: string, key: string): Steps<{ args_hash: string; text: st
   return one('SELECT args_hash, text FROM main.reply WHERE tool = ? AND key = ?', [tool, key]);
 }
 
-/** The ids of a log with a prefix, each with its first and last number, found by the index. */
+/** Ids of a log with a given prefix, each with its first and last number; answered from the index. */
 const RUNS = `
   WITH RECURSIVE run (id) AS (
     SELECT min(run_id) FROM main.event WHERE run_id >= ?

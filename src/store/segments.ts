@@ -34,12 +34,12 @@ const PUT_CONVERSATION = `
   RETURNING id, turns`;
 const PUT_SEGMENTS = {
   whole: putSegments('s.conversation = excluded.conversation'),
-  // within a continuing conversation, a text at a later index was repeated
+  // a text that reappears at a later index of a continuing conversation is a repetition
   continuing: putSegments('s.conversation = excluded.conversation AND excluded.ordinal <= s.ordinal'),
 };
 const LINK_PRUNE = 'INSERT INTO main.segment_prune (segment, prune_id) VALUES (?, ?) ON CONFLICT DO NOTHING';
 
-/** @param isSaidBefore - whether the conversation already had the segment at this place */
+/** @param isSaidBefore - whether the conversation already had the segment at this position */
 function putSegments(isSaidBefore: string): string {
   return `
     INSERT INTO main.segment AS s (${COLUMNS}) VALUES (${COLUMNS.split(',').map(() => '?')})
@@ -52,11 +52,11 @@ function putSegments(isSaidBefore: string): string {
     RETURNING id, name`;
 }
 
-/** The reads that differ between the databases. */
+/** Reads that differ between the databases. */
 export interface SegmentReads extends Pick<SegmentStore, 'directivesVersion' | 'segments' | 'findSegments'> {
-  /** Whether no project ever had a directive, as far as that is known without a query. */
+  /** Whether certainly no project ever had a directive; answered without a query. */
   hasNoDirectives(): boolean;
-  /** Called after a write that changed directives or erased prunes, before its promise resolves. */
+  /** Called after a write that changed directives or erased prunes, before the write's promise resolves. */
   changed(did: { readonly directives: boolean; readonly erased: number }): Promise<void>;
 }
 
@@ -167,7 +167,7 @@ function* noteBatch(batch: SegmentBatch): Steps<void> {
   );
 }
 
-/** The values of a segment from `name` on. */
+/** Values of a segment, from the column `name` on. */
 function valuesOf(segment: NotedSegment): (string | number | Buffer)[] {
   return [
     segment.id,
@@ -199,13 +199,13 @@ export function keysOf(bytes: Buffer): Uint32Array {
   return keys;
 }
 
-/** The change counter of a project's directives; 0 before the first one. */
+/** Change counter of a project's directives; 0 before the first change. */
 const GENERATION = 'SELECT generation AS value FROM main.directive_generation WHERE project = ?';
 const ADD = `INSERT INTO main.directive (project, segment, scope, action, up_to) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
 const ADD_STEP = `INSERT INTO main.step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
-/** Prunes with lines of a segment that is not deleted. */
+/** Prunes with lines of a segment that is not deleted.  */
 const NEEDED = `SELECT DISTINCT p.prune_id FROM main.segment_prune p JOIN main.segment s ON s.id = p.segment
   WHERE p.prune_id IN LIST(?) AND NOT EXISTS (
     SELECT 1 FROM main.directive d
@@ -232,7 +232,7 @@ function* directivesOf(project: string): Steps<ProjectDirectives> {
   return { generation, directives: directives.map(({ up_to, ...of }) => ({ ...of, upTo: up_to })), steps };
 }
 
-/** Changes directives. @returns the prunes of deleted segments, which are then to be erased */
+/** Changes directives. @returns the prunes of deleted segments, which the caller must erase */
 function* changeDirectives({ project, set, clear, step, erase: more = [] }: DirectiveChange): Steps<string[]> {
   yield* turn(`directives ${project}`);
   const everywhere = set.filter(({ scope }) => scope === '');
@@ -253,7 +253,7 @@ function* changeDirectives({ project, set, clear, step, erase: more = [] }: Dire
   return deleted.length === 0 ? [] : yield* prunesOfDeleted(project, deleted, more);
 }
 
-/** The prunes with lines of deleted segments, and `more`, except those that another segment of the project needs. */
+/** Prunes with lines of deleted segments, plus `more`, except prunes that other segments of the project need. */
 function* prunesOfDeleted(project: string, segments: readonly string[], more: readonly string[]): Steps<string[]> {
   const own = yield* all<PruneRow>(
     `SELECT p.prune_id FROM main.segment_prune p JOIN main.segment s ON s.id = p.segment
@@ -268,8 +268,8 @@ function* prunesOfDeleted(project: string, segments: readonly string[], more: re
 }
 
 /**
- * Erases prunes of a project, their texts unless another prune needs them, and stored answers that may contain their
- * lines. Prunes that another project owns or needs stay with that one. @returns the number of erased prunes
+ * Erases prunes of a project, their texts unless otherwise needed, and stored answers that may contain their lines.
+ * Prunes that another project owns or needs are kept for it. @returns the number of erased prunes
  */
 function* erasePrunes(project: string, pruneIds: readonly string[]): Steps<number> {
   if (pruneIds.length === 0) return 0;
@@ -280,7 +280,7 @@ function* erasePrunes(project: string, pruneIds: readonly string[]): Steps<numbe
   const unowned = without(pruneIds, yield* all<PruneRow>(OWNED, [pruneIds]));
   const gone = without(unowned, yield* all<PruneRow>(NEEDED, [unowned]));
   const erased = yield* erase(gone);
-  // the reason of a cut may contain words of the text
+  // a cut's reason may contain words of the text
   yield* each(
     'DELETE FROM main.sent WHERE body LIKE ?',
     gone.map((pruneId) => [`%${pruneId}%`]),

@@ -24,13 +24,13 @@ import { Sweeper } from './sqlite/sweep.ts';
 import { intactText } from './text-codec.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
-  /** The database file, or `:memory:`. A missing folder is created. */
+  /** Database file, or `:memory:`. A missing folder is created. */
   readonly path: string;
   /** Durability of a commit: `full` survives a power cut, `normal` survives a killed process. */
   readonly sync?: 'normal' | 'full';
-  /** Largest size of the file; a write beyond it fails with `full`. Default: the disk's limit. */
+  /** Maximum file size; a write beyond it fails with `full`. Default: no limit. */
   readonly maxFileBytes?: number;
-  /** It is used on a thread of its own, on which larger steps delay nobody. */
+  /** Whether the store runs on its own thread, where larger steps delay nobody. */
   readonly onThread?: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface SqliteStoreOptions extends StoreOptions {
  */
 export interface SqliteStore extends StoreHandle {
   readonly recall: FileRecall;
-  /** Compresses some of the texts that wait for it; returns whether there is more to do. */
+  /** Compresses some of the waiting texts; returns whether there is more to do. */
   pack(): Promise<boolean>;
 }
 
@@ -53,8 +53,8 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 }
 
 /**
- * Characters of decompressed originals in the cache. A model often asks for the lines behind several markers of one
- * text, and unpacking 200 KB takes ten times as long as looking it up.
+ * Size of the cache of decompressed originals, in characters. A model often requests lines behind several markers of
+ * one text, and unpacking 200 KB takes ten times as long as a cache hit.
  */
 const OPENED_CHARS = 4_000_000;
 
@@ -62,7 +62,7 @@ class FileStore extends CommonStore implements SqliteStore {
   readonly segments: SegmentStore;
   readonly recall: FileRecall;
   readonly projectSettings: ProjectSettingsStore;
-  /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
+  /** Originals by text hash; they never change. Whether a prune still refers to one is checked on each read. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
     sizeCalculation: (text) => Math.max(1, text.length),
@@ -78,7 +78,7 @@ class FileStore extends CommonStore implements SqliteStore {
   readonly #keyListeners = new Set<() => void>();
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
   #generation: string | null = null;
-  /** Bytes of originals, read once after each write. */
+  /** Size of the originals in bytes, read once after each write. */
   #storedBytes: number | null = null;
 
   constructor(options: SqliteStoreOptions) {
@@ -110,16 +110,16 @@ class FileStore extends CommonStore implements SqliteStore {
     holder.problem();
   }
 
-  /** Waits while another process creates or upgrades the file, which is then locked, for seconds on a slow disk. */
+  /** Waits while another process creates or upgrades the file, which locks it for seconds on a slow disk. */
   async ready(): Promise<void> {
-    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() reports it
+    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() reports failures
   }
 
   problem(): StoreUnavailable | null {
     return this.#holder.problem();
   }
 
-  /** Differs after a commit of another connection; `null` while the file cannot be read. */
+  /** Changes after a commit of another connection; `null` while the file cannot be read. */
   #commitsOfOthers(): string | null {
     try {
       return `${this.#holder.connection().commitsOfOthers()} ${this.#holder.serial}`;
@@ -128,7 +128,7 @@ class FileStore extends CommonStore implements SqliteStore {
     }
   }
 
-  /** A file has no notifications; the refusals of other processes are read at the start. */
+  /** Files have no notifications; refusals of other processes are read at start only. */
   onRefused(): () => void {
     return () => undefined;
   }
@@ -251,7 +251,7 @@ class FileStore extends CommonStore implements SqliteStore {
   async #dropDamaged(hash: string, pruneId: string): Promise<void> {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> => this.#access.write(({ decisions }) => decisions.removeText(hash));
-    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read finds it damaged again
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read detects it again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);
   }
@@ -302,7 +302,7 @@ class FileStore extends CommonStore implements SqliteStore {
     this.#generation = null;
     this.#watch.close();
     this.#holder.close();
-    await this.sweeping?.catch(() => undefined); // it finds the store closed at its next step, and ends
+    await this.sweeping?.catch(() => undefined); // the sweep finds the store closed at its next step, and ends
     await this.#checkpointer?.close();
   }
 
@@ -316,7 +316,7 @@ class FileStore extends CommonStore implements SqliteStore {
     return more;
   }
 
-  /** While writes fail, there may be no request that writes, so a trial write detects a recovery. */
+  /** While writes fail, requests may not write at all, so a trial write detects the recovery. */
   async #tryWriting(): Promise<void> {
     if (this.#holder.writeFailure === null || this.#options.readonly || this.pressed()) return;
     try {
@@ -327,7 +327,7 @@ class FileStore extends CommonStore implements SqliteStore {
       });
       await this.#access.write(({ snapshots }) => snapshots.releaseRoom());
     } catch {
-      // still failing; the sweep's deletions may help
+      // still failing; deletions by the sweep may help
     }
   }
 }

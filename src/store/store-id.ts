@@ -1,8 +1,8 @@
 import type { Rows } from './sql/rows.ts';
 
 /**
- * Random id of a store, created with its schema and the same in every process that uses the store. `null` for a store
- * from before ids existed. It reveals nothing about the store's location or content.
+ * Random id of a store, created with its schema and identical for all processes that use it; `null` if the store
+ * predates ids. Reveals nothing about location or content.
  *
  * @throws StoreUnavailable
  */

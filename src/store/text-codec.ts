@@ -15,12 +15,12 @@ const compress = promisify<Buffer, ZlibOptions, Buffer>(deflateRaw);
 const decompress = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
 const decompressBrotli = promisify(brotliDecompress);
 
-/** Smaller texts are not compressed: it would save a few bytes, and reading them back would cost more. */
+/** Smaller texts are not compressed, since the savings do not justify the cost of reading them back. */
 const PACK_FROM_BYTES = 2048;
-/** Up to this size unpacking takes tens of microseconds, less than a round trip through the thread pool. */
+/** Up to this size, unpacking takes tens of microseconds, less than a round trip through the thread pool. */
 const UNPACK_INLINE_BYTES = 32_768;
 
-/** The encoding of a text's bytes: 0 UTF-8, 1 UTF-16LE (lone surrogates have no UTF-8). */
+/** Encoding of a text's bytes: 0 UTF-8, 1 UTF-16LE (UTF-8 cannot represent lone surrogates). */
 export type Encoding = 0 | 1;
 
 export interface EncodedText {
@@ -28,7 +28,7 @@ export interface EncodedText {
   readonly data: Buffer;
 }
 
-/** Encodes a text losslessly; `decodeText` returns exactly the same UTF-16 units. */
+/** Encodes a text losslessly, including lone surrogates. */
 export function encodeText(text: string): EncodedText {
   return text.isWellFormed()
     ? { encoding: 0, data: Buffer.from(text, 'utf8') }
@@ -40,17 +40,17 @@ export function decodeText({ encoding, data }: EncodedText): string {
   return data.toString(encoding === 1 ? 'utf16le' : 'utf8');
 }
 
-/** How the bytes of a text are stored, as in the column `packing`. Brotli was written by earlier versions. */
+/** Values of the column `packing`. Brotli was written by earlier versions. */
 const PLAIN = 0;
 const BROTLI = 1;
-/** Compression was tried, or would save nothing. */
+/** Compression was tried and would save nothing. */
 const STAYS_PLAIN = 2;
 const DEFLATED = 3;
 
-/** The fastest level: 11 ms for a MB, which brotli at level 4 makes a sixth smaller in 72 ms. */
+/** The fastest level: 11 ms per MB. Brotli at level 4 is a sixth smaller but takes 72 ms. */
 const LEVEL = { level: 1 };
 
-/** The packing of bytes that are stored as they are. */
+/** The packing of uncompressed bytes. */
 export function plainPacking({ length }: Buffer): number {
   return length < PACK_FROM_BYTES ? STAYS_PLAIN : PLAIN;
 }
@@ -63,7 +63,7 @@ export async function packBytes(data: Buffer): Promise<PackedBytes> {
   return smaller(data, await compress(data, LEVEL));
 }
 
-/** The stored form of a text, compressed on this thread. */
+/** Compresses a text to its stored form on this thread. */
 export function packText(text: string): StoredText {
   const { encoding, data } = encodeText(text);
   const packed = data.length < PACK_FROM_BYTES ? data : deflateRawSync(data, LEVEL);
@@ -75,7 +75,7 @@ function smaller(data: Buffer, packed: Buffer): PackedBytes {
 }
 
 /**
- * Decompresses on this thread, because nothing can be awaited inside a transaction.
+ * Decompresses on this thread, because transactions cannot await.
  *
  * @throws Error for damaged bytes
  */
@@ -98,7 +98,7 @@ async function unpack(packing: number, data: Buffer, size: number): Promise<Buff
   return plain;
 }
 
-/** A text in its stored form; `openText` decodes it. */
+/** A text in stored form; decoded by `openText`. */
 export interface StoredText extends PackedText {
   readonly data: Buffer;
 }
@@ -108,7 +108,7 @@ export interface HashedText extends StoredText {
   readonly hash: string;
 }
 
-/** The text, or `null` if it is damaged: its bytes cannot be unpacked, or its hash differs. */
+/** Decodes a text; `null` if it is damaged, i.e. cannot be unpacked or has a different hash. */
 export async function intactText(
   stored: HashedText,
   hashOf: ((text: string) => string) | undefined,

@@ -3,36 +3,33 @@ import type { ProjectRetention } from '../core/ports/project-settings.ts';
 import type { Clock } from '../core/ports.ts';
 import type { StoreHandle } from './handle.ts';
 
-/** Something that is maintained in small steps; `true` if the next step has work to do as well. */
+/** Something maintained in small steps; each returns `true` if there is more to do. */
 export interface Sweepable {
-  /** Deletes what has expired or is too much. */
+  /** Deletes expired and surplus items. */
   sweep(): Promise<boolean>;
-  /** Work that each request leaves behind, done in the next pause. */
+  /** Work caused by each request, done in the next pause. */
   tidy?(): Promise<boolean>;
-  /** Whether there is too much to do to wait for a pause. */
+  /** Whether upkeep is so urgent that it cannot wait for a pause. */
   pressed?(): boolean;
-  /** Whether writing fails, so that each pause tries it again. */
+  /** Whether writes are failing, so that each pause retries them. */
   failing?(): boolean;
 }
 
-/** Pauses between steps with more work to do. */
+/** Pauses between steps while there is more work, in milliseconds. */
 const MORE_MS = 50;
 const PRESSED_MS = 5;
-/** Pause after a failed step. */
+/** Pause after a failed step, in milliseconds. */
 const RETRY_MS = 2_000;
-/**
- * Time without requests, or since the start of the process, after which upkeep runs; and the time after which it runs
- * even under constant requests.
- */
+/** Idle time before upkeep runs, and the time after which it runs even under constant load. */
 const CALM_MS = 1_000;
 const LATEST_MS = 30_000;
-/** Shortest time between two complete sweeps, and the time after which an unused process sweeps again. */
+/** Minimum interval between complete sweeps, and the interval of an idle process. */
 const SWEEP_EVERY_MS = 60_000;
 const UNUSED_MS = 3_600_000;
 
 /**
- * Maintains a store in small steps, in the pauses between requests. Once that is done it sleeps until the next request,
- * or for an hour, because things expire in an unused process as well.
+ * Maintains a store in small steps, in the pauses between requests. Then sleeps until the next request or for an hour,
+ * because items also expire in an idle process.
  */
 export class Upkeep {
   readonly #store: Sweepable;
@@ -50,7 +47,7 @@ export class Upkeep {
     this.#later(CALM_MS);
   }
 
-  /** Records that a request has to be served first. */
+  /** Records that a request takes priority. */
   request(): void {
     this.#requestAt = performance.now();
     if (!this.#isAsleep) return;
@@ -78,7 +75,7 @@ export class Upkeep {
       this.#onFailure('not_swept', cause);
       return null;
     });
-    // finish what was started, or the upkeep of a busy store would never complete
+    // continue a sweep once started, or the upkeep of a busy store would never complete
     if (more) return this.#later(pressed ? PRESSED_MS : MORE_MS);
     this.#doneAt = performance.now();
     if (more === null || this.#store.failing?.()) return this.#later(RETRY_MS);
@@ -94,7 +91,7 @@ export class Upkeep {
     return false;
   }
 
-  /** Sleeps, unless a request came during the last step; after requests until the next sweep is due. */
+  /** Sleeps, unless a request arrived during the last step; after requests, until the next sweep is due. */
   #sleep(requestAt: number): void {
     const isIdle = requestAt === this.#requestAt;
     const dueIn = this.#sweptAt + SWEEP_EVERY_MS - performance.now();
@@ -103,22 +100,19 @@ export class Upkeep {
   }
 }
 
-/** Interval between searches for data beyond a project's retention. */
+/** Interval of checks for data beyond a project's retention. */
 const SEARCH_EVERY_MS = 600_000;
 
 interface RetentionOptions {
   readonly store: Pick<StoreHandle, 'erasure'>;
   readonly clock: Clock;
-  /** Lifetime of originals if a project sets none. */
+  /** Lifetime of originals for projects without a setting. */
   readonly ttlMs: number;
   /** The current retention settings of projects. */
   readonly retentions: () => readonly ProjectRetention[];
 }
 
-/**
- * Deletes data beyond the retention of projects that keep it for a shorter time than the server, in the pauses between
- * requests.
- */
+/** Enforces retentions of projects that are shorter than the server's, in the pauses between requests. */
 export class RetentionByProject {
   readonly #options: RetentionOptions;
   #nextMs = Number.NEGATIVE_INFINITY;
@@ -127,7 +121,7 @@ export class RetentionByProject {
     this.#options = options;
   }
 
-  /** Returns whether the next step has work to do as well. @throws StoreUnavailable */
+  /** Returns whether there is more to do. @throws StoreUnavailable */
   async step(): Promise<boolean> {
     const { store, clock, ttlMs } = this.#options;
     const retentions = this.#options.retentions();

@@ -13,22 +13,24 @@ export interface PruneTextOptions {
 export interface PruneTextInput {
   readonly text: string;
   readonly goalHint: string;
-  /** Absent: recognised from the text. */
+  /** If absent, the type is detected from the text. */
   readonly sourceType?: SourceType;
   readonly options: PruneTextOptions;
 }
 
-/** Figures of a pruning and of its backend. */
+/** Statistics of one pruning call and of the scoring backend. */
 export interface PruneStats {
   readonly originalLines: number;
   readonly keptLines: number;
   readonly prunedLines: number;
-  /** 4 decimals. */
+  /** Rounded to 4 decimals. */
   readonly prunedRatio: number;
   readonly tokensEstBefore: number;
   readonly tokensEstAfter: number;
   readonly elapsedMs: number;
-  /** A fault occurred and the text is unchanged, or the requested backend failed and the engine ranked alone. */
+  /**
+   * Set if pruning failed and the text is unchanged, or if the requested backend failed and the engine ranked alone.
+   */
   readonly usedFallback: boolean;
   /** Further fields, already in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
   readonly extra: Readonly<Record<string, string | number | boolean>>;
@@ -39,7 +41,7 @@ export interface PruneTextResult {
   readonly prunedText: string;
   readonly annotations: readonly Annotation[];
   readonly stats: PruneStats;
-  /** Codes of failures, and notes of a backend (`cache_hit`). If `usedFallback` is false, nothing failed. */
+  /** Failure codes, and notes from the backend (`cache_hit`). If `usedFallback` is false, nothing failed. */
   readonly warnings: readonly string[];
 }
 
@@ -49,27 +51,23 @@ export interface RecoverInput {
   readonly numbered: boolean;
 }
 
-/** Several texts or ids in one call: all of them succeed, or none. */
+/** Batch versions of the calls: all inputs succeed, or none. */
 export interface BulkPruner {
   /**
-   * As `pruneText` for each; their originals become durable together.
+   * Like `pruneText` for each input, with one commit for all originals.
    *
-   * @throws PrunerError `recovery_unavailable` if the store refuses one of them; then none is stored
+   * @throws PrunerError `recovery_unavailable` if the store refuses any of them; then none is stored
    */
   pruneAll(inputs: readonly PruneTextInput[], signal?: AbortSignal): Promise<PruneTextResult[]>;
   /**
-   * As `recover` for each.
+   * Like `recover` for each input.
    *
-   * @throws PrunerError as `recover`, with the `index` of the first input that cannot be recovered; in that case
-   * nothing is returned
+   * @throws PrunerError like `recover`, with the `index` of the first input that failed; nothing is returned then
    */
   recoverAll(inputs: readonly RecoverInput[]): Promise<string[]>;
 }
 
-/**
- * The product's operations for callers that pass a text directly. The proxy uses the same services through its own
- * pipeline.
- */
+/** Operations for callers that pass a text directly. The proxy uses the same services through its own pipeline. */
 export interface Pruner {
   /** Never rejects because of an internal fault: a text that cannot be pruned is returned unchanged with a warning. */
   pruneText(input: PruneTextInput, signal?: AbortSignal): Promise<PruneTextResult>;
@@ -81,7 +79,7 @@ export interface Pruner {
    */
   recover(input: RecoverInput): Promise<string>;
   /**
-   * How many lines the text behind a prune id has.
+   * Number of lines in the text behind a prune id.
    *
    * @throws PrunerError `prune_id_not_found`, `recovery_unavailable`
    */

@@ -1,17 +1,17 @@
 import type { LineRange } from '../../engine/types.ts';
 
-/** The prune id, and perhaps the lines, that a user or model refers to. */
+/** A prune id as a user or model referred to it, with the line range if one was given. */
 export interface PruneReference {
   readonly pruneId: string;
   /** The lines that a marker names; `null` if no marker was given. */
   readonly range: LineRange | null;
 }
 
-/** Longer than any marker. */
+/** No marker is longer than this. */
 const MAX_CHARS = 1_000;
 /** A prune id in any letter case, anywhere in the pasted text. */
 const ID = /(?<![0-9A-Za-z])prn_([0-9A-HJKMNP-TV-Z]{12})(?![0-9A-Za-z])/i;
-/** The word before a marker's line numbers is French, whatever the language of the reason in the marker. */
+/** `lignes` is part of the marker format in every language. */
 const LINES = /\blignes (\d{1,9})-(\d{1,9})\b/;
 
 /**

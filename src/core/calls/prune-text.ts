@@ -19,17 +19,20 @@ export interface PrunerOptions {
   readonly decisions: DecisionCache;
   /** Texts with more UTF-16 units than this are returned whole with `input_too_large`. */
   readonly maxInputChars: number;
-  /** Language of the reasons in markers and annotations, French if absent. */
+  /** Language of the reasons in markers and annotations. Default: French. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Reports a fault because of which a text is returned whole; `reason` is a short constant code. */
+  /** Called for each fault that leaves a text unpruned; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
-  /** The backend that scores lines; without one the engine ranks alone. */
+  /** Backend that scores lines. If absent, the engine ranks alone. */
   readonly scorer?: LineScorer;
-  /** Makes the caller's project an owner of originals; rejects if that cannot be stored. Absent without projects. */
+  /**
+   * Makes the caller's project an owner of originals; rejects if that cannot be stored. Absent if originals have no
+   * owners.
+   */
   readonly own?: (pruneIds: readonly string[]) => Promise<void>;
 }
 
-/** How long a call waits for another writer of the store, in milliseconds. */
+/** Maximum wait for another writer of the store, in milliseconds. */
 const STORE_WAIT_MS = 1_000;
 /** Approximate price of a million input tokens of a large model, used for `cost_estimated_usd`. */
 const USD_PER_MILLION_TOKENS = 3;
@@ -48,10 +51,10 @@ export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   };
 }
 
-/** The decision for a text, and whether a fault occurred. */
+/** A decision about a text, and whether a fault occurred. */
 interface DecidedText {
   readonly decision: Decision;
-  /** Why the text is returned unchanged, or `''`. */
+  /** Reason code if the text is returned unchanged; otherwise `''`. */
   readonly fault: string;
 }
 
@@ -78,7 +81,7 @@ async function pruneText(
   return resultOf({ call, decision: wholeDecision(job, key, fault), fault, isNew: false });
 }
 
-/** As `BulkPruner.pruneAll`. */
+/** See `BulkPruner.pruneAll`. */
 async function pruneAll(
   options: PrunerOptions,
   inputs: readonly PruneTextInput[],
@@ -88,7 +91,7 @@ async function pruneAll(
     const outcomes: Outcome[] = [];
     for (const input of inputs) {
       outcomes.push(await decisionFor(options, await startCall(options, input, signal)));
-      await nextTurn(); // there may be many texts, so other requests are served in between
+      await nextTurn(); // a batch may contain many texts, so yield to other requests in between
       signal?.throwIfAborted();
     }
     const kept = await storeAll(options, outcomes);
@@ -111,7 +114,7 @@ function nothingStored(options?: ErrorOptions): PrunerError {
 interface PendingCall {
   readonly input: PruneTextInput;
   readonly job: Job;
-  /** Key of its decision. */
+  /** The decision's key. */
   readonly key: string;
   readonly scored: Scored | null;
   readonly startedAt: number;
@@ -126,7 +129,7 @@ async function startCall(
   const job = jobOf(input, options.reasonLanguage);
   const scored = await requestScores(options, input, job, signal);
   const scores = scored?.scores ?? null;
-  // The backend's scores are part of the key. Without scores, the key equals that of an engine-only decision.
+  // The key includes the backend's scores. Without scores it equals the key of an engine-only decision.
   const key = scores ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(scores)) : decisionKey(job);
   return { input, job, key, scored, startedAt };
 }
@@ -134,7 +137,7 @@ async function startCall(
 function resultOf({ call: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
-  // after a fault the text is returned unchanged, without even line numbers
+  // after a fault the text is returned byte for byte, without line numbers
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.scores === null && scored.warnings.length > 0;
@@ -166,10 +169,7 @@ function jobOf(
   };
 }
 
-/**
- * Asks the backend, if one is configured, for the scores of a text; `null` if none is. A text that is too large is not
- * sent.
- */
+/** Requests scores for a text from the configured backend; `null` without a backend. Oversized texts are not sent. */
 async function requestScores(
   { scorer, maxInputChars }: PrunerOptions,
   { text, options }: PruneTextInput,
@@ -194,9 +194,9 @@ async function decisionFor(options: PrunerOptions, call: PendingCall): Promise<O
 }
 
 /**
- * Makes outcomes durable, all or none.
+ * Commits outcomes, all or none.
  *
- * @returns the outcomes with the decisions that are actually stored; `null` if the store refused one
+ * @returns the outcomes with the stored decisions, which may be another process's; `null` if the store refused one
  * @throws StoreUnavailable
  */
 async function storeAll({ decisions, own }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
@@ -220,7 +220,7 @@ async function decideNow(
   try {
     const question = { job, scores: scored?.scores ?? null };
     const { decision } = await decisions.make(key, question, { deadline: startedAt + input.options.timeoutMs });
-    // A decision cut short by the time-out must not be replayed as a complete one.
+    // A decision that timed out must not be replayed as a complete one.
     if (isLate(decision)) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };
   } catch (cause) {
@@ -230,14 +230,14 @@ async function decideNow(
 }
 
 /**
- * Why a decision is not a full one, or `''`. Earlier versions stored time-outs of worker threads as `whole: 'timeout'`
- * without a warning.
+ * Why a decision is incomplete, or `''`. Earlier versions stored worker time-outs as `whole: 'timeout'` without a
+ * warning.
  */
 function faultOf({ warnings, whole }: Decision): string {
   return warnings[0] ?? (whole === 'timeout' ? whole : '');
 }
 
-/** A fallback decision under a separate key: lines can be recovered by its id, but the next call decides again. */
+/** A fallback decision under a separate key: its prune id can be recovered, but the next call decides again. */
 function wholeFor(job: Job, key: string, fault: string): DecidedText {
   return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }

@@ -6,7 +6,7 @@ import type { Clock, EventRecord } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
 
 /**
- * A pruner that reports its work as events: names, numbers and codes, never free text of a client.
+ * Wraps a pruner so that it emits events. Events contain names, numbers and codes, never client text.
  *
  * @param onPruned - called for each text that was pruned or returned whole
  */
@@ -63,7 +63,7 @@ export function prunerWithEvents(
   };
 }
 
-/** A client may send anything as an id; only a string that looks like an id is reported. */
+/** Clients may send arbitrary strings as ids; only well-formed ids are reported. */
 function shownId(pruneId: string): string {
   return /^prn_[0-9A-Za-z]{12}$/.test(pruneId) ? pruneId : '';
 }
@@ -101,13 +101,13 @@ function refusedEvent(pruneId: string, cause: unknown, runId: string, tsMs: numb
   return { tsMs, runId, opId: null, kind: 'recover_failed', level: 'warn', payload };
 }
 
-/** The prune id of the input that failed; if there are several inputs, the error's `index` says which. */
+/** The prune id of the input that failed. With several inputs, the error's `index` identifies it. */
 function refusedId(inputs: readonly RecoverInput[], cause: unknown): string {
   const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
   return inputs[index]?.pruneId ?? '';
 }
 
-/** A pruner that reports recoveries to the ledger, where a recovered line counts as regret. */
+/** Wraps a pruner so that it reports recoveries to the ledger, where each recovered line counts as regret. */
 export function prunerWithLedger(
   pruner: Pruner & BulkPruner,
   ledger: Pick<LedgerSink, 'recovered'>,

@@ -1,6 +1,6 @@
 import type { Rule } from '../../engine/kinds/protection.ts';
 
-/** What each rule keeps. */
+/** Description of the lines that each rule keeps. */
 const RULES: Readonly<Record<Rule, string>> = {
   '': '',
   'no-prune': 'between NO_PRUNE directives',
@@ -25,7 +25,7 @@ const RULES: Readonly<Record<Rule, string>> = {
   outlier: 'a number in it is far from those of the rows like it',
 };
 
-/** Measures of the ranking: those of `LEARNED`. */
+/** Descriptions of the ranking features in `LEARNED`. */
 const MEASURES: Readonly<Record<string, string>> = {
   raw: "the goal's words in it",
   match: "the goal's words in it",
@@ -77,13 +77,13 @@ const MEASURES: Readonly<Record<string, string>> = {
   indent: 'its indentation',
 };
 
-/** The words that explain why a region was kept or cut. Worths and limits are passed in their final format. */
+/** Phrases that explain why a region was kept or cut. Worths and limits are passed in already formatted. */
 export const REASON_WORDS = {
   rules: RULES,
   measures: MEASURES,
   rule: (rule: Rule, words: string) => `rule ${rule}: ${words}`,
   worth: (worth: string) => `worth ${worth}`,
-  /** @param isWhole - every line of it reaches the limit, not only some */
+  /** @param isWhole - every line of the region reaches the limit, not only some */
   relevant: (worth: string, limit: string, isWhole: boolean) =>
     `${worth}: ${isWhole ? '' : 'some of its lines '}at or above ${limit}`,
   below: (worth: string, limit: string) => `${worth}, below ${limit}`,

@@ -14,7 +14,7 @@ export interface RecoverOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** What to do instead of repeating a call for lines that cannot be recovered. */
+/** Advice for lines that cannot be recovered. */
 const ELSEWHERE = 'Do not retry; read the file again or run the command again.';
 /**
  * Ranges may overlap and repeat. Together they return at most this multiple of the text, or this many characters,
@@ -24,7 +24,7 @@ const MAX_TIMES = 4;
 const MAX_CHARS = 4_000_000;
 
 /**
- * The original lines behind a prune id.
+ * Returns the original lines behind a prune id.
  *
  * @throws PrunerError `invalid_range`, `prune_id_not_found`, `recovery_unavailable`, each with a `hint` that says what
  * to do
@@ -37,10 +37,10 @@ export async function recover(options: RecoverOptions, input: RecoverInput): Pro
 }
 
 /**
- * As `recover` for each of the inputs, or for none.
+ * Like `recover` for each input, all or none.
  *
- * @throws PrunerError as `recover`, with the `index` of the input that failed; also `invalid_range` if they ask for
- * more than one answer can contain
+ * @throws PrunerError like `recover`, with the `index` of the input that failed; `invalid_range` if the combined ranges
+ * exceed the limit for one answer
  */
 export async function recoverAll(options: RecoverOptions, inputs: readonly RecoverInput[]): Promise<string[]> {
   await forEach(inputs, checkRanges);
@@ -57,7 +57,7 @@ export async function recoverAll(options: RecoverOptions, inputs: readonly Recov
   return served;
 }
 
-/** Processes inputs one after the other; an error names the input that failed. */
+/** Processes inputs sequentially; an error carries the index of the input that failed. */
 async function forEach(inputs: readonly RecoverInput[], work: (input: RecoverInput) => unknown): Promise<void> {
   for (const [index, input] of inputs.entries()) {
     try {
@@ -97,8 +97,8 @@ async function read(options: RecoverOptions, { pruneId, ranges, numbered }: Reco
 }
 
 /**
- * Marks texts and their originals as recovered. If this fails, the worst case is that the recovered text is pruned again
- * when it comes back in a later request.
+ * Marks texts and their originals as recovered. If this fails, the recovered text may be pruned again when it reappears
+ * in a later request.
  */
 function markServed(
   { store, onFailure }: RecoverOptions,
@@ -109,7 +109,7 @@ function markServed(
   store.markServed(marks).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
 }
 
-/** How much text the ranges ask for, in characters. */
+/** Total size of the requested ranges, in characters. */
 function sizeOf(lines: Lines, ranges: RecoverInput['ranges']): number {
   let size = 0;
   for (const { startLine, endLine } of ranges) {

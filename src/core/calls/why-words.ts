@@ -37,7 +37,7 @@ function because({ because: cause, kept, rule, score }: WhyRegion, { threshold }
   }
 }
 
-/** The terms and measures that moved a region's worth up and down. */
+/** The terms and features that raised or lowered a region's worth. */
 function weighed(score: WhyRegion['score']): string {
   const words = REASON_WORDS;
   if (score === null) return '';
@@ -52,7 +52,7 @@ function weighed(score: WhyRegion['score']): string {
   ].join('');
 }
 
-/** How much of the decision the explanation covers. */
+/** States how much of the decision the explanation covers. */
 export function caveat(certainty: Certainty, whole: string): string {
   switch (certainty) {
     case 'ranked':
@@ -70,7 +70,7 @@ export function caveat(certainty: Certainty, whole: string): string {
   }
 }
 
-/** The boldness step by which a text was decided, in words. */
+/** Describes the boldness step that applied to a text. */
 export function boldnessWords({ number, step }: BoldnessFact): string {
   const how =
     step === 0

@@ -5,21 +5,21 @@ import { decisionOf, type Job, WHOLE_CUTS } from '../decide/decision.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
- * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from the stored inputs, so
- * its rules and scores are the reasons. `opinions`: a backend's scores influenced it and were not stored.
- * `other_engine`: this engine would cut differently. `unrecorded`: its inputs were not stored. With these three only
- * the cuts, their reasons and the rules are reported. `asked`: a stash or delete directive replaced the whole text;
- * nothing was ranked. `whole`: the text was left whole before anything was ranked.
+ * How far a stored decision can be explained. `ranked`: this engine reproduces the cuts from the stored inputs, so its
+ * rules and scores are the reasons. `opinions`: a backend's scores influenced it and were not stored. `other_engine`:
+ * this engine would cut differently. `unrecorded`: its inputs were not stored. With these three, only the cuts, their
+ * reasons and the rules are reported. `asked`: a stash or delete directive replaced the whole text; nothing was ranked.
+ * `whole`: the text was left whole before anything was ranked.
  */
 export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
 
 /** Consecutive lines that were all kept or all cut, for the same reason. */
 export interface WhyRegion extends LineRange {
   readonly kept: boolean;
-  /** `unknown` if it depends on scores, and there are none. */
+  /** `unknown` if it depends on scores that were not stored. */
   readonly because: Because | 'asked' | 'unknown';
   readonly rule: Rule;
-  /** As in the marker; `''` for lines that were kept. */
+  /** The reason in the marker; `''` for kept lines. */
   readonly reason: string;
   /** Only with `ranked`. */
   readonly score: Pick<Region, 'worth' | 'tokens' | 'terms' | 'measures'> | null;
@@ -27,18 +27,18 @@ export interface WhyRegion extends LineRange {
 
 export interface Why {
   readonly certainty: Certainty;
-  /** Words of the goal that occur in the text, heaviest first; only with `ranked`. */
+  /** Goal terms that occur in the text, heaviest first; only with `ranked`. */
   readonly terms: readonly string[];
-  /** A region is cut if its worth is below this; only with `ranked`. */
+  /** Regions with a worth below this are cut; only with `ranked`. */
   readonly threshold: number | null;
-  /** Maximum number of lines that the limits allow to be cut; `null` if unknown. */
+  /** Maximum number of lines that may be cut under the limits; `null` if unknown. */
   readonly budget: number | null;
-  /** With `other_engine`: what this engine would cut. */
+  /** With `other_engine`: the cuts that this engine would make. */
   readonly cutsToday: readonly LineRange[];
   readonly regions: readonly WhyRegion[];
 }
 
-/** Explains the stored decision about a text, never the decision that would be made today. */
+/** Explains a stored decision, never the decision that would be made today. */
 export function explainDecision(decision: Decision, text: string): Why {
   const { basis, kind, whole } = decision;
   if (WHOLE_CUTS.has(kind)) return withoutRanking(decision, 'asked');
@@ -70,7 +70,7 @@ function sameRanges(a: readonly LineRange[], b: readonly LineRange[]): boolean {
 
 function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Explanation): Why {
   const reasons = new Map(cuts.map(({ startLine, reason }) => [startLine, reason]));
-  // a decision has no cuts if those of its plan did not save enough: then all lines stayed
+  // the planned cuts did not save enough, so the text stayed whole
   const whole = cuts.length === 0;
   return {
     certainty: 'ranked',
@@ -90,7 +90,7 @@ function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Expla
   };
 }
 
-/** The part that does not depend on the ranking: the stored cuts, and the rules by which lines must stay. */
+/** The explanation without ranking: the stored cuts, and the rules that protect lines. */
 function byRules(decision: Decision, certainty: Certainty, { regions, budget }: Explanation): Why {
   const rules = regions.filter(({ because }) => because === 'rule');
   const out: WhyRegion[] = [];

@@ -3,7 +3,7 @@ import { compactingClient } from './signs.ts';
 
 const TRIGGER = '"compaction_trigger"';
 
-/** Whether a request is a client's own request for a summary of its history. */
+/** Whether a request is sent by the client itself to have its history summarised. */
 export function asksForSummary(body: Buffer, { messages, texts }: Pick<ReadBody, 'messages' | 'texts'>): boolean {
   const last = messages.at(-1);
   if (!last) return false;

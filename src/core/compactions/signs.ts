@@ -1,9 +1,9 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 
 /**
- * How clients ask for a summary of their own history, taken from the programs: Claude Code 2.1, Codex 0.169, opencode
- * 1.18, Gemini CLI 0.61, Cline 3, pi 1.5. `ends` begins a line near the end of the text, because some clients put the
- * history before the prompt.
+ * Prompts by which clients request a summary of their own history, taken from the programs: Claude Code 2.1, Codex
+ * 0.169, opencode 1.18, Gemini CLI 0.61, Cline 3, pi 1.5. `ends` starts a line near the end of the text, because some
+ * clients put the history before the prompt.
  */
 const PROMPTS: readonly { readonly client: string; readonly begins?: string; readonly ends?: string }[] = [
   { client: 'claude-code', begins: 'Your task is to create a detailed summary of the conversation so far' },
@@ -39,16 +39,16 @@ const PROMPTS: readonly { readonly client: string; readonly begins?: string; rea
     begins: 'The current conversation is rapidly running out of context. Now, your urgent task is to create',
   },
 ];
-/** Precedes the prompt of Claude Code. */
+/** Precedes Claude Code's summary prompt. */
 const PREAMBLE = /^CRITICAL: Respond with TEXT ONLY\. Do NOT call any tools\.[\s\S]{0,1000}?(?=Your task is to create)/;
-/** Stands before the prompt of Cline. */
+/** Precedes Cline's summary prompt. */
 const INSTRUCTIONS = /^<explicit_instructions type="(?:summarize_task|condense)">\s{0,20}/;
-/** How far from the end of a text `ends` may begin, in characters. */
+/** Maximum distance of `ends` from the end of a text, in characters. */
 const TAIL_CHARS = 8_000;
 
 /**
- * The client whose built-in summary prompt this text is; `null` for any other text, including a user's own request for
- * a summary.
+ * Returns the client whose built-in summary prompt this text is; `null` for other texts, including a user's own request
+ * for a summary.
  */
 export function compactingClient(text: string): string | null {
   const asked = text.trimStart().replace(PREAMBLE, '').replace(INSTRUCTIONS, '');
@@ -80,10 +80,10 @@ export function containsSummary(text: string): boolean {
 
 /** Messages at the beginning of a conversation that may contain a client's summary. */
 const OPENING = 12;
-/** Items before them that are looked through, such as instructions. */
+/** Maximum number of leading items, such as instructions, that are skipped before these messages. */
 const MAX_OPENING = 100;
 
-/** Index of the first message after the beginning of a conversation. */
+/** Index of the first message after the opening of a conversation. */
 export function openingEnd(messages: readonly ScannedMessage[]): number {
   const end = Math.min(messages.length, MAX_OPENING);
   for (let i = 0, count = 0; i < end; i++) if (messages[i]?.role !== 'other' && ++count === OPENING) return i + 1;

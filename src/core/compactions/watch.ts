@@ -10,37 +10,37 @@ import { compactingClient, containsSummary } from './signs.ts';
 export interface CompactionWatchOptions {
   readonly store: CompactionStore;
   readonly clock: Clock;
-  /** Called when a compaction is seen; for counters. */
+  /** Called for each detected compaction; increments counters. */
   readonly onSeen: () => void;
   readonly onFailure: FailureReporter;
 }
 
 const BYTES_PER_TOKEN = 4;
 const MAX_SESSIONS = 10_000;
-/** Maximum number of bytes of compactions that wait to be stored; more are not recorded. */
+/** Byte limit for compactions that wait to be stored; later ones are dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const MAX_NAME_CHARS = 200;
 const TRIGGER = '"compaction_trigger"';
 const COMPACTED = /"type":\s?"compaction"/;
 
-/** What the messages of a request show, part by part. */
+/** Signs of a compaction, collected while the messages of a request arrive part by part. */
 interface Signs {
   readonly request: SeenRequestHead;
   /** The conversation continues another one. */
   continuesAnother: boolean;
-  /** It holds more than a text: some clients send the history as one, which is not part of the conversation. */
+  /** More than one text: some clients send the whole history as one text, which is not a conversation. */
   hasHistory: boolean;
 }
 
 /**
- * Detects compactions of clients, and which conversation continues a compacted one. Stores them in the background; no
- * request waits for it.
+ * Detects client compactions and the conversations that continue from them. Stores both in the background; no request
+ * waits for it.
  */
 export class CompactionWatch implements Observer {
   readonly #options: CompactionWatchOptions;
   /** The current conversation of each session. */
   readonly #current = new BoundedMap<string, string>(MAX_SESSIONS);
-  /** Conversations that are known to continue another one. */
+  /** Conversations already linked to the one they continue. */
   readonly #linked = new BoundedMap<string, true>(MAX_SESSIONS);
   readonly #reported = new ReportedBodies();
   readonly #queue: WorkQueue;
@@ -96,7 +96,7 @@ export class CompactionWatch implements Observer {
     });
   }
 
-  /** An ordinary request. */
+  /** Handles a request that is not a compaction. */
   #goesOn(request: SeenRequestHead, isNew: boolean): void {
     const { scope, session, conversationId: conversation } = request;
     if (conversation === '') return;
@@ -123,14 +123,14 @@ function sessionKey({ scope, session }: SeenRequestHead): string {
   return `${scope.project}\n${session}`;
 }
 
-/** The client whose request for a summary ends with this message, or `null`. */
+/** The client whose summary request ends with this message, or `null`. */
 function clientCompacting({ role, words, head }: SeenMessage): string | null {
   if (head.includes(TRIGGER)) return 'codex';
   const text = role === 'user' ? words.at(-1) : undefined;
   return text === undefined ? null : compactingClient(text);
 }
 
-/** Whether a message shows that the conversation begins with a client's summary, or a provider's. */
+/** Whether a message shows that the conversation begins with a summary, made by a client or a provider. */
 function continuesAnother({ index, role, words, head }: SeenMessage, opening: number): boolean {
   if (role === 'other') return COMPACTED.test(head);
   return role === 'user' && index < opening && words.some(containsSummary);

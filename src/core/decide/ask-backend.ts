@@ -5,9 +5,9 @@ import { viewText } from '../../engine/text/view.ts';
 import type { LineScorer, Scored } from '../ports.ts';
 import type { Job } from './decision.ts';
 
-/** The part of the time for a text that a backend may take; the rest is for ranking without it, should it fail. */
+/** Share of a text's time limit that a backend may use. The rest is reserved for ranking without it if it fails. */
 const BACKEND_SHARE = 0.8;
-/** Maximum number of texts of one request that a backend scores at the same time. */
+/** Maximum number of texts of one request that a backend scores concurrently. */
 const AT_ONCE = 4;
 
 /** The backend's share of a decision's time limit, in milliseconds. */
@@ -15,7 +15,7 @@ export function backendTime(timeoutMs: number): number {
   return Math.floor(timeoutMs * BACKEND_SHARE);
 }
 
-/** Requests scores from a backend. A text that the limits keep whole anyway is not sent. */
+/** Requests scores from a backend. Texts that the limits keep whole anyway are not sent. */
 export async function askBackend(
   scorer: LineScorer,
   job: Job,
@@ -27,7 +27,7 @@ export async function askBackend(
     text: job.text,
     textHash: job.textHash,
     goal: job.goal,
-    // never left open: a named type and the same type recognised share an entry of the cache of scores
+    // always resolved: a declared type and the same detected type share a score-cache entry
     sourceType:
       job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),
@@ -37,8 +37,8 @@ export async function askBackend(
 }
 
 /**
- * Requests scores for many jobs, some at a time, until `deadline` (on the `performance.now()` clock). Jobs not started
- * by then get a failure result.
+ * Requests scores for many jobs with limited concurrency, until `deadline` (on the `performance.now()` clock). Jobs not
+ * started by then get a failure result.
  */
 export async function askAboutAll<Key>(
   scorer: LineScorer,

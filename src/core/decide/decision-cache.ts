@@ -7,7 +7,7 @@ import type { TimeLimit } from './time-limits.ts';
 /** A cached decision, and whether it is stored. */
 interface CachedDecision {
   readonly decision: Decision;
-  /** The store's epoch in which it was last known to be stored; `''`: it is not. */
+  /** Store epoch in which the decision was last known to be stored; `''` if it is not stored. */
   readonly epoch: string;
   readonly storedAtMs: number;
 }
@@ -17,13 +17,13 @@ export interface DecisionCacheOptions {
   readonly clock: Clock;
   /** Lifetime of a stored decision after its last use, in milliseconds. */
   readonly ttlMs: number;
-  /** Maximum memory for cached decisions, in bytes (estimated). */
+  /** Memory limit for cached decisions, in bytes (estimated). */
   readonly memoBytes: number;
   /** The decider to use. Default: on this thread. */
   readonly decider?: Decider;
 }
 
-/** A text to decide about, and a backend's scores of its lines, or `null`. */
+/** A text to decide about, with a backend's scores of its lines, or `null`. */
 export interface Question {
   readonly job: Job;
   readonly scores: Float64Array | null;
@@ -31,22 +31,22 @@ export interface Question {
 
 /** The outcome of a commit of decisions. */
 export interface Stored {
-  /** Decisions of other processes that were stored first and are used instead, by key. */
+  /** Decisions that another process stored first under the same key, by key. They are used instead. */
   readonly instead: ReadonlyMap<string, Decision>;
-  /** Keys of decisions that could not be stored; their texts are forwarded whole. */
+  /** Keys of decisions that could not be stored; their texts are forwarded unpruned. */
   readonly refused: ReadonlySet<string>;
-  /** Keys of records that were not written, because another record exists: that message was sent differently before. */
+  /** Keys of records that were not written because a different record of that message exists. */
   readonly sentBefore: readonly string[];
 }
 
 const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBefore: [] };
 
-/** The expiry of an id is extended only when more than this share of the TTL has passed since the last extension. */
+/** An id's expiry is extended only after more than this share of the TTL has passed since the last extension. */
 const SLIDE_SHARE = 1 / 8;
 
 /**
- * Makes each decision once and replays it until it expires, for requests and for calls: from memory, otherwise from the
- * store, otherwise by the engine. A new decision must be durable before anything of it leaves the process.
+ * Makes each decision once and replays it until it expires. Looks it up in memory, then in the store, and calls the
+ * engine only if both miss. A new decision must be durable before anything of it leaves the process.
  */
 export class DecisionCache {
   readonly #options: DecisionCacheOptions;
@@ -63,13 +63,13 @@ export class DecisionCache {
     });
   }
 
-  /** How long after being stored a decision is trusted to be stored without querying the store, in milliseconds. */
+  /** How long a stored decision is assumed to be still stored without querying the store, in milliseconds. */
   get trustMs(): number {
     return this.#options.ttlMs * SLIDE_SHARE;
   }
 
   /**
-   * The stored decisions under keys, from memory if they are known to be still stored; unknown keys are absent.
+   * Looks up stored decisions by key, in memory first; unknown keys are absent.
    *
    * @throws StoreUnavailable
    */
@@ -92,18 +92,18 @@ export class DecisionCache {
     return known;
   }
 
-  /** Whether a decision is cached under a key, stored or not; then no backend is queried. */
+  /** Whether a decision is cached under a key, stored or not. If so, no backend is queried. */
   remembers(key: string): boolean {
     return this.#memory.has(key);
   }
 
-  /** Decides under a key that the store does not have; a cached decision is used if there is one. */
+  /** Makes a decision for a key that the store does not have, or returns the cached one. */
   async make(key: string, { job, scores }: Question, limit: TimeLimit): Promise<NewDecision> {
     const known = this.#memory.get(key)?.decision;
     return { decision: known ?? (await this.#decider.decide(job, key, limit, scores)), text: job.text };
   }
 
-  /** Caches new decisions, except for late ones. They are used even if they cannot be stored now. */
+  /** Caches new decisions except those that timed out, whether or not they can be stored. */
   remember(made: readonly NewDecision[]): void {
     for (const { decision } of made) {
       if (!isLate(decision)) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
@@ -111,11 +111,10 @@ export class DecisionCache {
   }
 
   /**
-   * Stores decisions with their originals and the records of what is about to be sent, in one transaction. Two requests
-   * at once may have made different decisions (by a backend): all then use the one that
-   * was stored first, and this commit writes no records.
+   * Stores decisions, their originals and the sent-message records in one transaction. Concurrent requests may decide
+   * differently (through a backend). The decision stored first then applies to all, and this commit writes no records.
    *
-   * @param waitMs - how long to wait for another writer of the store, in milliseconds
+   * @param waitMs - maximum wait for another writer of the store, in milliseconds
    * @throws StoreUnavailable if nothing was stored
    */
   async makeDurable(batch: StoreBatch, waitMs: number): Promise<Stored> {

@@ -8,17 +8,17 @@ import type { DecisionCache, Stored } from './decision-cache.ts';
 import { limitReached, type Patience, patienceOf, type TimeLimit } from './time-limits.ts';
 import { Turns } from './turns.ts';
 
-/** Decides about texts, on this thread or on a worker. */
+/** Decides about texts, on this thread or on a worker thread. */
 export interface Decider {
-  /** As `decide`, within a time limit. */
+  /** Like `decide`, within a time limit. */
   decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision>;
 }
 
-/** Decides on the main thread, taking turns with other work. */
+/** Decides on the main thread, yielding to other work between time slices. */
 export class MainThreadDecider implements Decider {
   readonly #turns: Turns;
 
-  /** @param turns - shared by all long work on this thread */
+  /** @param turns - scheduler shared by all long-running work on this thread */
   constructor(turns = new Turns()) {
     this.#turns = turns;
   }
@@ -35,16 +35,16 @@ export interface DecisionMakerOptions {
    * the interval of `patienceOf`.
    */
   readonly timeoutMs: number;
-  /** The backend that scores lines; without one the engine ranks alone. */
+  /** Backend that scores lines. If absent, the engine ranks alone. */
   readonly scorer?: LineScorer;
 }
 
-/** Decisions about jobs, in their order. They must be durable before anything of them is sent. */
+/** Decisions in the order of their jobs. They must be durable before any part of them is sent. */
 export interface Decided {
   readonly decisions: readonly Decision[];
   /** The decisions that the store does not have yet. */
   readonly fresh: readonly NewDecision[];
-  /** For each text that was not decided as planned a code: `timeout`, or why a backend gave no scores. */
+  /** One code for each text that was not decided as planned: `timeout`, or why a backend returned no scores. */
   readonly fallbacks: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export class DecisionMaker {
     this.#options = options;
   }
 
-  /** As `DecisionCache.trustMs`. */
+  /** See `DecisionCache.trustMs`. */
   get trustMs(): number {
     return this.#options.decisionCache.trustMs;
   }
@@ -69,17 +69,17 @@ export class DecisionMaker {
     return patienceOf(this.#options.timeoutMs, verifiesHistory);
   }
 
-  /** When backends must have answered a request that is decided from now on, by `performance.now()`. */
+  /** Deadline for backend answers to a request whose decisions start now, on the `performance.now()` clock. */
   backendDeadline(): number {
     return performance.now() + backendTime(this.#options.timeoutMs);
   }
 
   /**
-   * Decides about texts. New decisions must be stored before anything is sent. If a backend does not answer within the
-   * time-out, the engine ranks alone. That decision is replayed, whatever the backend answers later. A text that took
-   * too much time stays whole, and is decided again in the next conversation that has it.
+   * Decides about texts. New decisions must be stored before anything is sent. If a backend times out, the engine ranks
+   * alone, and a late answer of the backend never changes that decision. A text whose decision timed out stays whole,
+   * and is decided again in the next conversation that contains it.
    *
-   * @param backendDeadline - several calls for one request share it
+   * @param backendDeadline - shared by all calls for one request
    * @throws StoreUnavailable if earlier decisions cannot be read
    */
   async decideAll(jobs: readonly Job[], backendDeadline = this.backendDeadline()): Promise<Decided> {
@@ -92,9 +92,9 @@ export class DecisionMaker {
   }
 
   /**
-   * As `DecisionCache.makeDurable`.
+   * See `DecisionCache.makeDurable`.
    *
-   * @param conversation - the conversation that the originals count against
+   * @param conversation - the conversation whose quota the originals count against
    * @param owner - the project that owns them, if originals belong to projects
    */
   makeDurable(
@@ -109,7 +109,7 @@ export class DecisionMaker {
   }
 
   /**
-   * Stored decisions about jobs, unchanged. Later events, such as a recovery of a text, do not change them.
+   * Stored decisions about jobs. Later events, such as a recovery, do not change them.
    *
    * @throws StoreUnavailable
    */
@@ -124,7 +124,7 @@ export class DecisionMaker {
     );
   }
 
-  /** Decisions without the store, for a dry run. */
+  /** Decides without the store, for a dry run. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
     const { made } = await this.#decideNew(jobs, keys, new Map(), this.backendDeadline());
@@ -132,21 +132,18 @@ export class DecisionMaker {
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
-  /** All keys under which decisions about jobs are looked up. */
+  /** All keys under which a decision about the jobs may be stored. */
   keysOf(jobs: readonly Job[]): readonly string[] {
     const keys = jobs.map((job) => this.#keyOf(job));
     return [...new Set([...keys, ...this.#earlierKeys(jobs, keys)])];
   }
 
-  /** The id that a job's text gets if it is cut. */
+  /** The prune id that a job's text would get. */
   pruneIdOf(job: Job): string {
     return pruneIdOf(this.#keyOf(job));
   }
 
-  /**
-   * Stored decisions, by the keys of the jobs. Decisions of older versions, whose keys had no recovery hint, are found
-   * as well.
-   */
+  /** Stored decisions by job key. Also finds decisions of older versions, whose keys had no recovery hint. */
   async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
     const earlier = this.#earlierKeys(jobs, keys);
     const stored = await this.#options.decisionCache.find([...new Set([...keys, ...earlier])]);
@@ -166,7 +163,7 @@ export class DecisionMaker {
     return decisionKey(job, this.#options.scorer?.name);
   }
 
-  /** Decisions that the store does not have: cached ones unchanged, the others made now. */
+  /** Returns cached decisions for texts that the store does not have, and makes the missing ones. */
   async #decideNew(
     jobs: readonly Job[],
     keys: readonly string[],
@@ -200,7 +197,7 @@ export class DecisionMaker {
   }
 }
 
-/** The most specific failure code of a backend that returned no scores. */
+/** The most specific failure code of a backend that returned no scores.  */
 function failureOf({ scores, warnings }: Scored): readonly string[] {
   return scores === null ? warnings.slice(-1) : [];
 }

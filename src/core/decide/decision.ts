@@ -21,25 +21,25 @@ export interface Job {
   readonly hints: Hints;
   readonly sourceType?: SourceType;
   readonly limits: Limits;
-  /** So short that it is cut only if its kind is repetitive, such as a log; part of the decision's key. */
+  /** The text is so short that only repetitive kinds, such as logs, are cut; part of the decision's key. */
   readonly small?: boolean;
-  /** How boldly it is cut; absent: careful. */
+  /** How boldly the text is cut. Default: careful. */
   readonly dial?: Dial | undefined;
-  /** The level of boldness learned for its tool and kind; its step is part of the decision's key. */
+  /** Boldness learned for this tool and kind; its step is part of the decision's key. */
   readonly boldness?: BoldnessFact;
   /** Language of the cuts' reasons; not part of the decision's key, so that sent bytes stay the same. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Name of the tool whose result it is, or `''`; for the records, not part of the decision's key. */
+  /** Name of the tool that returned the text, or `''`; recorded only, not part of the decision's key. */
   readonly tool: string;
-  /** `call`: an explicit `prune_text`, whose text gets an id even when it stays whole. */
+  /** `call` marks an explicit `prune_text`, whose text gets an id even if it stays whole. */
   readonly caller: 'proxy' | 'call';
-  /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision's key. */
+  /** The caller's reason to leave the text whole (`reread`, `pinned`, …); part of the decision's key. */
   readonly keepWhole?: string;
-  /** How the first marker explains the recovery of lines; absent: it does not. Part of the decision's key. */
+  /** How the first marker explains recovery; no explanation if absent. Part of the decision's key. */
   readonly recoveryHint?: RecoveryHint;
   /** Program that the hint names instead of `mcp-pruner`; not part of the decision's key. */
   readonly recoverCommand?: string;
-  /** The whole text is replaced by one marker, because a directive asks for it. */
+  /** Replaces the whole text by one marker, because of a directive. */
   readonly cutWhole?: CutWhole;
 }
 
@@ -48,24 +48,24 @@ export const WHOLE_CUTS: ReadonlySet<string> = new Set(['stashed', 'aside', 'del
 
 /** How a whole text is replaced by one marker. */
 export interface CutWhole {
-  /** Key of the decision, instead of one derived from all inputs. */
+  /** Overrides the decision key derived from the inputs. */
   readonly key: string;
-  /** Id of the marker. Default: derived from the key. */
+  /** Prune id in the marker. Default: derived from the key. */
   readonly pruneId?: string;
   /** The reason in the marker. */
   readonly reason: string;
-  /** The kind in the records: one of `WHOLE_CUTS`. */
+  /** Recorded kind: one of `WHOLE_CUTS`. */
   readonly kind: string;
-  /** Even if the text is smaller than its marker. */
+  /** Cut even if the text is smaller than its marker. */
   readonly always: boolean;
-  /** Tokens of the text as an earlier cut left it; absent if it was whole. For the ledger. */
+  /** Tokens of the text after an earlier cut, for the ledger; absent if it was whole. */
   readonly tokensShown?: number | undefined;
 }
 
-/** The parts that one field adds to a key, in the order of the table. */
+/** Parts that one field adds to a key, in table order. */
 type KeyParts<T> = (value: T) => readonly string[];
 
-/** For fields that do not influence the decision; the comment of each row says why. */
+/** For fields that do not influence the decision; each row says why. */
 const NOT_IN_KEY = (): readonly string[] => [];
 
 const HINT_PARTS = {
@@ -73,7 +73,7 @@ const HINT_PARTS = {
   path: ({ path = '' }) => [path],
   command: ({ command = '' }) => [command],
   frameHead: ({ frameHead = 0, frameTail = 0 }) => [`${frameHead}/${frameTail}`],
-  frameTail: NOT_IN_KEY, // in the row of `frameHead`
+  frameTail: NOT_IN_KEY, // included in the `frameHead` row
   question: ({ question }) => (question ? ['question'] : []),
   served: ({ served }) =>
     served ? [`served=${served.map(({ startLine, endLine }) => `${startLine}-${endLine}`)}`] : [],
@@ -81,16 +81,16 @@ const HINT_PARTS = {
 
 const LIMIT_PARTS = {
   maxPruneRatio: ({ maxPruneRatio, minKeepLines }) => [`${maxPruneRatio}/${minKeepLines}`],
-  minKeepLines: NOT_IN_KEY, // in the row of `maxPruneRatio`
+  minKeepLines: NOT_IN_KEY, // included in the `maxPruneRatio` row
 } satisfies Record<keyof Limits, KeyParts<Limits>>;
 
 /**
- * What each field of a job adds to the key of its decision. A new field does not compile until it has a row. Fields
- * that were introduced later add nothing while they are absent, so that older decisions are still found.
+ * Contribution of each job field to the decision key. A new field does not compile without a row. Fields introduced
+ * later add nothing if absent, so that older decisions are still found.
  */
 const JOB_PARTS = {
   caller: ({ caller }) => [caller],
-  text: NOT_IN_KEY, // contained in `textHash`
+  text: NOT_IN_KEY, // covered by `textHash`
   textHash: (job) => [job.textHash],
   goal: ({ goal }) => [goal],
   sourceType: ({ sourceType = '' }) => [sourceType],
@@ -98,12 +98,12 @@ const JOB_PARTS = {
   limits: ({ limits }) => partsOf(LIMIT_PARTS, limits),
   keepWhole: ({ keepWhole = '' }) => [keepWhole],
   recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
-  recoverCommand: NOT_IN_KEY, // installing the program elsewhere must not change bytes that were already sent
+  recoverCommand: NOT_IN_KEY, // reinstalling the program elsewhere must not change bytes that were already sent
   small: ({ small }) => (small ? ['small'] : []),
   dial: ({ dial }) => (dial ? [`dial=${dial}`] : []),
   boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
-  tool: NOT_IN_KEY, // recorded
-  reasonLanguage: NOT_IN_KEY, // a change of language must not change bytes that were already sent
+  tool: NOT_IN_KEY, // recorded only
+  reasonLanguage: NOT_IN_KEY, // changing the language must not change bytes that were already sent
   cutWhole: NOT_IN_KEY, // has its own key
 } satisfies Record<keyof Job, KeyParts<Job>>;
 
@@ -112,9 +112,9 @@ function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): rea
 }
 
 /**
- * The key of a job's decision: exactly the fields that influence it, and no program version.
+ * Computes a job's decision key from exactly the fields that influence the decision, without the program version.
  *
- * @param backend - name of the backend that gives scores; `''` if the engine ranks alone
+ * @param backend - name of the scoring backend; `''` if the engine ranks alone
  */
 export function decisionKey(job: Job, backend = ''): string {
   if (job.cutWhole) return job.cutWhole.key;
@@ -122,7 +122,7 @@ export function decisionKey(job: Job, backend = ''): string {
 }
 
 /**
- * Decides about one text under its `decisionKey`. Pure apart from `shouldStop`, which stops the work and leaves the
+ * Decides about one text under its `decisionKey`. Pure except for `shouldStop`, which aborts the work and leaves the
  * text whole (`timeout`).
  *
  * @param scores - a backend's scores of the lines, or `null`
@@ -161,7 +161,7 @@ function basisOf({ hints, limits, sourceType, caller, small, dial }: Job, hasSco
   };
 }
 
-/** A decision to leave a text as it is. */
+/** A decision to leave a text whole. */
 export function wholeDecision(job: Job, key: string, why: string): Decision {
   const tokens = estimateTokens(job.text);
   const lines = countLines(job.text);
@@ -184,12 +184,12 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   };
 }
 
-/** The decision about a text for which time ran out: the same as the engine would make. */
+/** The decision for a text that timed out, equal to the one the engine returns after a time-out. */
 export function lateDecision(job: Job, key: string): Decision {
   return { ...wholeDecision(job, key, 'timeout'), warnings: ['timeout'] };
 }
 
-/** Whether a decision ran out of time. Such a decision is neither stored nor cached. */
+/** Whether a decision timed out. Such decisions are neither stored nor cached. */
 export function isLate({ warnings }: Decision): boolean {
   return warnings.includes('timeout');
 }
@@ -202,17 +202,17 @@ function cutDecision(job: Job, key: string, { reason, kind, always, pruneId }: C
 }
 
 interface DecisionOptions {
-  /** Cut even if that does not make the text smaller. */
+  /** Cut even if the result is not smaller. */
   readonly always?: boolean;
   /** Default: derived from the key. */
   readonly pruneId?: string | undefined;
-  /** The text as the plan read it, to avoid counting again. */
+  /** The view that the plan was made from, so that tokens are not counted again. */
   readonly view?: View | null;
   /** Stored with a decision that has a prune id. */
   readonly basis?: DecisionBasis;
 }
 
-/** Turns a plan into a decision. If the cuts with their markers would not make the text smaller, it stays whole. */
+/** Turns a plan into a decision. The text stays whole unless the cuts save more than their markers cost. */
 export function decisionOf(
   job: Job,
   key: string,
@@ -251,12 +251,12 @@ export function decisionOf(
   };
 }
 
-/** Whether a text is a file that may be edited next, so that it is cut only if that saves much. */
+/** Whether a text is a file that the agent may edit next. Such files are cut only if that saves much. */
 function isForWork({ hints, caller }: Job): boolean {
   return caller === 'proxy' && hints.origin === 'read' && hints.question !== true;
 }
 
-/** `estimateTokens` of consecutive lines, as indexes `[from, end)`. */
+/** `estimateTokens` of the lines in `[from, end)`. */
 function tokensIn({ text, lines, costs }: View, from: number, end: number): number {
   let cost = 0;
   for (let i = from; i < end; i++) cost += costs[i] ?? 0;
@@ -264,14 +264,14 @@ function tokensIn({ text, lines, costs }: View, from: number, end: number): numb
 }
 
 /**
- * How the reader of a marker gets its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but
- * an agent with a shell can run `mcp-pruner recover`.
+ * How a model can recover the lines behind a marker. `tool`: the request offers `recover_text`. `shell`: it does not,
+ * but an agent with a shell can run `mcp-pruner recover`.
  */
 export type RecoveryHint = 'tool' | 'shell';
 
 /**
- * Stated once per text, because models otherwise mistake a marker for damage to the source file and try to repair it.
- * The marker already has the prune id and the lines.
+ * Stated once per text. Otherwise models mistake a marker for damage to the source file and try to repair it. The prune
+ * id and the lines are already in the marker.
  */
 const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, string>>>> = {
   fr: {
@@ -290,11 +290,11 @@ interface HintOptions {
   readonly way: RecoveryHint;
   /** Default: French. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Program that the `shell` hint names, by default `mcp-pruner`. At most 70 characters. */
+  /** Program named in the `shell` hint, at most 70 characters. Default: `mcp-pruner`. */
   readonly recoverCommand?: string;
 }
 
-/** A text of at most `room` characters, cut short between words. */
+/** Truncates a text to `room` characters at a word boundary. */
 function shortened(text: string, room: number): string {
   if (text.length <= room) return text;
   const start = text.slice(0, room + 1);
@@ -303,7 +303,7 @@ function shortened(text: string, room: number): string {
 }
 
 /**
- * Appends to the first cut's reason that the source is intact and how to recover lines; the reason is shortened to make
+ * Appends to the first cut's reason that the source is intact and how to recover lines. The reason is shortened to make
  * room.
  */
 export function addRecoveryHint(

@@ -4,32 +4,32 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { Job } from './decision.ts';
 
-/** Stands for the id that a short marker leaves out. */
+/** Placeholder for the id that short markers omit. */
 export const SHORT_ID = 'short';
 
-/** The prune ids in the markers of a text, and `SHORT_ID` if some markers name no id. */
+/** Prune ids in the markers of a text, and `SHORT_ID` if it contains a short marker. */
 export function markedIn(text: string): string[] {
   const ids = pruneIdsIn(text);
   return mayHoldShortMarker(text) ? [...ids, SHORT_ID] : ids;
 }
 
-/** State while a request's texts with markers are decided. */
+/** Intermediate state while texts that contain markers are decided. */
 export interface MarkedTexts {
   /** All texts to decide about, in the order of the conversation. */
   readonly open: readonly FoundText[];
-  /** The open texts that contain markers and are not decided yet. */
+  /** Open texts with markers that are not decided yet. */
   readonly rest: ReadonlySet<FoundText>;
   readonly results: ReadonlyMap<FoundText, Decision>;
-  /** Prune ids that the store had when the request arrived, and those of earlier messages. */
+  /** Prune ids of earlier messages, and ids that the store had when the request arrived. */
   readonly known: ReadonlySet<string>;
-  /** The id that a text gets if it is cut. */
+  /** The prune id that a text would get. */
   readonly idOf: (job: Job) => string;
 }
 
 /**
- * Which of the remaining texts can be decided now, and whether they contain one of our markers. A text's decision
- * depends only on earlier texts, so the result is the same whether a conversation arrives turn by turn or all at once.
- * A text waits until the earlier texts that its markers may name are decided.
+ * Returns the remaining texts that can be decided now, and whether they contain our markers. A text's decision depends
+ * only on earlier texts, so the result is the same whether a conversation arrives turn by turn or all at once. A text
+ * waits for all earlier texts that its markers may refer to.
  */
 export function decidableTexts({ open, rest, results, known, idOf }: MarkedTexts): Map<FoundText, boolean> {
   const decidable = new Map<FoundText, boolean>();
@@ -50,7 +50,7 @@ export function decidableTexts({ open, rest, results, known, idOf }: MarkedTexts
   return decidable;
 }
 
-/** Whether a marker may name one of these ids; a short one may name any. */
+/** Whether a marker may refer to one of these ids; a short marker may refer to any. */
 function isAmong(ids: ReadonlySet<string>, id: string): boolean {
   return id === SHORT_ID ? ids.size > 0 : ids.has(id);
 }

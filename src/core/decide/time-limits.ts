@@ -1,15 +1,15 @@
 /**
- * When deciding about a text ends without a result: the text then stays whole (`timeout`).
+ * Limit for deciding about one text. When it is reached, the text stays whole (`timeout`).
  *
- * What is cut from a request must not depend on how busy the machine is. Its limit is CPU time for each text, many times
- * what a text of the maximum size takes: queues and other processes do not use it up. A caller of `prune_text` sets a
- * time on the wall clock instead, by `performance.now()`.
+ * What is cut from a request must not depend on how busy the machine is. Requests are therefore limited by CPU time per
+ * text, with ample room for the largest text; time in queues does not count. A caller of `prune_text` sets a time on
+ * the wall clock instead, by `performance.now()`.
  */
 export type TimeLimit =
   | { readonly cpuMs: number; readonly deadline?: undefined }
   | { readonly deadline: number; readonly cpuMs?: undefined };
 
-/** Share of a limit or an interval that passes before CPU time is read: a reading takes up to a millisecond. */
+/** Share of a limit or interval before CPU time is read at all, since a reading takes up to a millisecond. */
 const UNMEASURED_SHARE = 0.01;
 
 /** Returns whether a limit is reached. CPU time counts once a hundredth of the limit has passed on the clock. */
@@ -18,7 +18,7 @@ export function limitReached({ cpuMs, deadline }: TimeLimit): () => boolean {
   const startedAt = performance.now();
   let startedMs: number | undefined;
   return () => {
-    // a thread cannot use more CPU time than passes on the clock, which is much cheaper to read
+    // wall-clock time is an upper bound for CPU time and much cheaper to read
     const elapsedMs = performance.now() - startedAt;
     if (elapsedMs < cpuMs * UNMEASURED_SHARE) return false;
     startedMs ??= threadCpuMs();
@@ -28,7 +28,7 @@ export function limitReached({ cpuMs, deadline }: TimeLimit): () => boolean {
 
 type CpuUsage = typeof process.cpuUsage;
 
-/** CPU time of this thread, in milliseconds; of all threads before Node 22.19, which have no figure for one. */
+/** CPU time of this thread, in milliseconds. Node before 22.19 only reports all threads together. */
 export function threadCpuMs(): number {
   const { threadCpuUsage = process.cpuUsage } = process as { readonly threadCpuUsage?: CpuUsage };
   return msOf(threadCpuUsage.call(process));
@@ -42,23 +42,23 @@ function msOf({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/** How long to wait for work of this process: some intervals of the wall clock. */
+/** How long to wait for work of this process, in wall-clock intervals. */
 export interface Patience {
   readonly intervalMs: number;
-  /** Maximum number of intervals. Waiting ends earlier after one in which this process did nothing. */
+  /** Maximum number of intervals. Waiting ends early after an interval in which this process was idle. */
   readonly intervals: number;
 }
 
 /** Intervals of `MCP_PRUNER_TIMEOUT_MS` for which a request waits while this process works: a minute by default. */
 const INTERVALS = 6;
 /**
- * Wait on wires that verify the history, where a text that passes whole could not be cut later: less than clients wait
- * for an answer.
+ * Maximum wait on wires that verify the history, where a text that is forwarded whole can never be cut later. Shorter
+ * than the clients' own time-outs.
  */
 const VERIFIED_PATIENCE_MS = 90_000;
 
 /**
- * How long a request waits until its texts are decided.
+ * How long a request waits for its decisions.
  *
  * @param timeoutMs - `MCP_PRUNER_TIMEOUT_MS`
  */
@@ -72,12 +72,12 @@ export function longestMs({ intervalMs, intervals }: Patience): number {
   return intervalMs * intervals;
 }
 
-/** A process that used a smaller share of an interval has done nothing but its upkeep. */
+/** Below this share of CPU use in an interval, a process counts as idle. */
 const IDLE_SHARE = 0.03;
 
 /**
- * Calls back when patience is exhausted. An interval in which the whole process was stopped (a machine that slept) does
- * not count.
+ * Calls back when patience is exhausted. Intervals during which the whole process was suspended (machine asleep) do not
+ * count.
  *
  * @returns a function that ends the wait
  */
@@ -105,13 +105,13 @@ export function whenPatienceEnds({ intervalMs, intervals }: Patience, callback: 
   return () => clearTimeout(timer);
 }
 
-/** The time limit of a request has passed. */
+/** Rejection reason once a request's time limit has passed. */
 export const TIMED_OUT = new Error('deciding took too long');
 
 /**
  * Result of `work`, or `null` when patience is exhausted. The work is not cancelled; its late result is dropped.
  *
- * @param onLate - called with the error of work that fails after that
+ * @param onLate - called if the work fails after the wait ended
  */
 export function within<T>(work: Promise<T>, patience: Patience, onLate: (cause: unknown) => void): Promise<T | null> {
   return new Promise((resolve, reject) => {

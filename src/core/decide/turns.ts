@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long work may continue, in one request or in several, before other events are processed, in milliseconds. */
+/** Length of a time slice, in milliseconds. Work yields to other events afterwards. */
 const SLICE_MS = 10;
 
 /**
- * Lets requests take turns at long synchronous work. `setImmediate` alone is not enough: all pending callbacks run in
- * the same phase of the event loop, before any I/O, so a hundred large requests at once would stall every stream.
+ * Runs long synchronous work of several requests in time slices. `setImmediate` is not enough: all pending callbacks
+ * run in the same phase of the event loop, before any I/O, so a hundred large requests would stall every stream.
  */
 export class Turns {
   #workedMs = 0;
@@ -13,8 +13,8 @@ export class Turns {
   #waiting = 0;
 
   /**
-   * Runs one piece of work in turn. Runs it synchronously if the current time slice is not used up. Only its
-   * synchronous part is measured.
+   * Runs one piece of work: at once if the current time slice has time left, otherwise in a later one. Only synchronous
+   * time is measured.
    */
   async run<T>(piece: () => T | Promise<T>): Promise<T> {
     if (this.#waiting > 0 || this.#workedMs >= SLICE_MS) {
@@ -33,15 +33,15 @@ export class Turns {
   }
 }
 
-/** Reading takes about 5 ms per MB: a smaller body does not delay others noticeably. */
+/** Reading takes about 5 ms per MB, so a smaller body causes no noticeable delay. */
 const MIN_TURN_BYTES = 256 * 1024;
 
-/** Whether work on so many bytes takes turns with others. */
+/** Whether a body of this size is processed in time slices. */
 export function takesTurns(bytes: number): boolean {
   return bytes >= MIN_TURN_BYTES;
 }
 
-/** Runs work on a large body in turn with others; a small body does not wait. */
+/** Runs work on a large body in time slices; work on a small body runs at once. */
 export function ifLargeInTurns<T>(turns: Turns, bytes: number, piece: () => T): T | Promise<T> {
   return takesTurns(bytes) ? turns.run(piece) : piece();
 }
@@ -49,7 +49,7 @@ export function ifLargeInTurns<T>(turns: Turns, bytes: number, piece: () => T): 
 /**
  * Advances a generator until it is done or `ms` has elapsed.
  *
- * @returns its result; `null` while there is more to do
+ * @returns the generator's result; `null` if it is not done
  */
 export function advanceFor<T>(steps: Generator<void, T>, ms: number): T | null {
   const end = performance.now() + ms;

@@ -2,7 +2,7 @@ import { textHash } from '../hash.ts';
 import type { Decision } from '../ports.ts';
 import { decide, decisionKey, type Job } from './decision.ts';
 
-/** Lines of each text: enough that all steps of a decision run, few enough that they run for milliseconds. */
+/** Lines per text: enough to run every step of a decision, few enough to take only milliseconds. */
 const LINES = 150;
 const GOAL = 'Why does the payment of order 77 fail?';
 
@@ -15,7 +15,7 @@ function stamped(i: number): string {
   return i === 77 ? `${at} ERROR payment of order ${i} failed` : `${at} INFO request ${i} served in ${i % 40} ms`;
 }
 
-/** A text of each kind, in the order of `KINDS`, with the facts by which it is recognised. */
+/** One text of each kind, in the order of `KINDS`, with the facts that identify it. */
 const texts = (): readonly Pick<Job, 'text' | 'hints'>[] => [
   {
     text: repeated(
@@ -67,8 +67,8 @@ const texts = (): readonly Pick<Job, 'text' | 'hints'>[] => [
 const NEVER = (): boolean => false;
 
 /**
- * Decides about a text of each kind, one per step. The first decision of a thread takes up to half a second of CPU time,
- * because its code is not compiled yet; later ones of that kind take milliseconds.
+ * Decides about one text of each kind per step. The first decision of a thread takes up to half a second of CPU time,
+ * because the code is not compiled yet; later ones of the same kind take milliseconds.
  */
 export function* warmUp(): Generator<Decision, void> {
   const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };

@@ -1,10 +1,10 @@
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
 
-/** A request to a model that has just arrived, as an observer of answers needs it. */
+/** A newly received model request, as passed to observers of answers. */
 export interface BegunRequest {
   readonly requestId: string;
   readonly project: string;
-  /** The client's own id of its session, or `''`. */
+  /** The client's session id, or `''`. */
   readonly session: string;
   /** Product name of the user agent. */
   readonly client: string;
@@ -21,30 +21,30 @@ export interface EndedRequest {
   readonly conversationId: string;
   readonly model: string;
   readonly cloud?: string | undefined;
-  /** Status sent to the client. */
+  /** Status code sent to the client. */
   readonly status: number;
   readonly usage: ProviderUsage | null;
-  /** Whether the client asked for an answer of the model, not for a count. */
+  /** Whether the client requested a model answer, not a token count. */
   readonly isAnswer: boolean;
-  /** Whether it asked for a cache lifetime of an hour or more. */
+  /** Whether the client requested a cache lifetime of an hour or more. */
   readonly hourCache: boolean;
 }
 
-/** Observes the answer of one request. No method throws or blocks; none keeps the header list or a frame. */
+/** Observes the answer to one request. Methods never throw or block, and must not retain the header list or a frame. */
 export interface WatchedAnswer {
-  /** The head of the answer that the client receives. @param fields - name, value, name, value, … */
+  /** Response head as sent to the client. @param fields - name, value, name, value, … */
   head(status: number, fields: readonly string[]): void;
   /** A `codex.rate_limits` event of a WebSocket. */
   limits(frame: Buffer): void;
-  /** The last byte of the answer was passed on, or the exchange failed. */
+  /** The last byte of the answer was forwarded, or the exchange failed. */
   over(): void;
-  /** The request is reported, at `atMs`. */
+  /** The request was reported, at `atMs`. */
   ended(request: EndedRequest, atMs: number): void;
 }
 
 /**
- * Observes the heads and ends of all answers, whether the requests were read or only passed on. Pages of another origin
- * are left out.
+ * Observes the heads and ends of all answers, whether requests were parsed or only passed through. Requests from
+ * foreign web pages are excluded.
  */
 export interface AnswerWatch {
   begin(request: BegunRequest): WatchedAnswer;

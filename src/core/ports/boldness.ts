@@ -1,13 +1,13 @@
 /** A level of boldness for texts of a (project, tool, kind): a numbered fact of the store. */
 export interface BoldnessFact {
-  /** Number of the fact; the newest one of a (project, tool, kind) applies. */
+  /** Sequence number; the newest fact of a (project, tool, kind) applies. */
   readonly number: number;
-  /** -2 (mildest) to 2 (boldest); 0 is as configured. */
+  /** -2 (mildest) to 2 (boldest); 0 applies the configured level. */
   readonly step: number;
 }
 
-/** The levels of boldness that apply now. Answers at once, from memory. */
+/** The boldness levels in force. Answers synchronously from memory. */
 export interface BoldnessSteps {
-  /** Facts about texts of a tool by their kind; `null` if none was ever recorded. */
+  /** Facts about a tool's texts by kind; `null` if none was ever recorded. */
   of(project: string, tool: string): ReadonlyMap<string, BoldnessFact> | null;
 }

@@ -1,63 +1,63 @@
 import type { ProjectConversation } from './segments.ts';
 
-/** What conversations are sorted by; most or newest first. */
+/** Sort orders of conversations, all descending. */
 export type ConversationOrder = 'seen' | 'requests' | 'dollars' | 'saved' | 'cut';
 
-/** Which conversations are listed. Absent fields and empty lists restrict nothing. */
+/** Filters for a list of conversations. Absent fields and empty lists do not filter. */
 export interface ConversationQuery {
   /** Plain names of projects. */
   readonly projects?: readonly string[] | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;
   readonly wire?: string | undefined;
-  /** Occurs in the project, task, client, model or first words, or begins the name; case is ignored. */
+  /** Case-insensitive part of the project, task, client, model or first words, or a prefix of the name. */
   readonly words?: string | undefined;
-  /** Names of further conversations to list: in addition to those with the words or, without words, alone. */
+  /** Conversations to list in addition to the matches of `words`, or alone if there are no `words`. */
   readonly named?: readonly string[] | undefined;
   readonly order: ConversationOrder;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** What is known of a conversation apart from its texts. */
+/** Facts about a conversation, without its texts. */
 export interface ListedConversation extends ProjectConversation {
   /** Product name of the user agent, or `''`. */
   readonly client: string;
-  /** First words of the user; `''` if they are not stored. */
+  /** The user's first words; `''` if they are not stored. */
   readonly opening: string;
-  /** Sum over the requests that the ledger still has; `null` if it has none. */
+  /** Sum over the requests still in the ledger; `null` if there are none. */
   readonly bill: ConversationBill | null;
 }
 
 /** What the requests of a conversation cost, and what was cut from them. */
 export interface ConversationBill {
   readonly requests: number;
-  /** The model that answered most requests (ties by name), and how many other models answered. */
+  /** The model that answered most requests (ties by name), and the number of other models that answered. */
   readonly model: string;
   readonly otherModels: number;
   readonly wire: string;
   readonly firstMs: number;
-  /** `null`: no request has a price. */
+  /** `null` if no request has a price. */
   readonly dollars: number | null;
   readonly dollarsWithout: number | null;
   readonly regretDollars: number;
   readonly regretTokens: number;
-  /** Maximum number of tokens that were newly cut in one request. */
+  /** Largest number of tokens newly cut in one request. */
   readonly biggestCut: number;
 }
 
 /** The bill of one request. */
 export interface RequestCost {
-  /** `null`: its model has no price. */
+  /** `null` if the model has no price. */
   readonly dollars: number | null;
-  /** Tokens that were newly cut from it, in the provider's count. */
+  /** Tokens newly cut from the request, as counted by the provider. */
   readonly cut: number;
 }
 
 /** A compaction of a conversation by its client. */
 export interface ListedCompaction {
   readonly project: string;
-  /** The conversation that was summarised, and the one that continues from the summary; `''` while there is none. */
+  /** The summarised conversation, and the one that continues from the summary; `''` until there is one. */
   readonly continues: string;
   readonly conversation: string;
   readonly client: string;
@@ -65,7 +65,7 @@ export interface ListedCompaction {
   readonly atMs: number;
 }
 
-/** Values that conversations can be filtered by. */
+/** Values by which conversations can be filtered. */
 export interface ConversationFacets {
   readonly projects: readonly string[];
   readonly clients: readonly string[];
@@ -73,14 +73,14 @@ export interface ConversationFacets {
   readonly wires: readonly string[];
 }
 
-/** Figures of the ledger by day and by one of its parts. */
+/** Query for ledger figures per day, broken down by one dimension. */
 export interface SeriesQuery {
   /** UTC, `YYYY-MM-DD`, inclusive. */
   readonly sinceDay: string;
-  /** Absent: all. */
+  /** Default: all. */
   readonly projects?: readonly string[] | undefined;
   readonly by: 'project' | 'model' | 'tool';
-  /** Fields of the ledger that are added up. */
+  /** Ledger fields to sum up. */
   readonly fields: readonly string[];
 }
 
@@ -92,23 +92,23 @@ export interface SeriesPoint {
 }
 
 /**
- * What a person browses: conversations, costs, and figures by day. Every method may reject with `StoreUnavailable`; no
- * request waits for one.
+ * Data for the browsing views: conversations, costs, and figures by day. Every method may reject with
+ * `StoreUnavailable`; no request waits for one.
  */
 export interface BrowseStore {
   /** By day, oldest first; at most 50,000. */
   series(query: SeriesQuery): Promise<readonly SeriesPoint[]>;
   conversations(query: ConversationQuery): Promise<readonly ListedConversation[]>;
   /**
-   * At most 500 of each.
+   * Filter values, at most 500 of each kind.
    *
-   * @param projects - absent: all
+   * @param projects - default: all
    */
   facets(projects?: readonly string[]): Promise<ConversationFacets>;
-  /** Compactions that end or begin one of the conversations, oldest first. */
+  /** Compactions that end or start one of the conversations, oldest first. */
   compactions(names: readonly string[], projects?: readonly string[]): Promise<readonly ListedCompaction[]>;
   /** Names of the conversations that contained texts, by prune id. */
   showing(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** The bills of requests by id. Absent: not billed yet, or no longer kept. */
+  /** Bills of requests by id. Requests without a bill, or whose bill has expired, are absent. */
   costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, RequestCost>>;
 }

@@ -1,6 +1,6 @@
 import type { TokenCounts } from './ledger.ts';
 
-/** Dollars that a key or a project may use in a month (UTC). */
+/** Monthly limit (UTC) of a key or a project, in dollars. */
 export interface Budget {
   readonly of: 'key' | 'project';
   /** Id of the key, or name of the project. */
@@ -8,58 +8,58 @@ export interface Budget {
   readonly dollars: number;
 }
 
-/** A request that exceeds a budget. */
+/** Result for a request that would exceed a budget. */
 export interface OverBudget {
   readonly code: 'key_dollars_used_up' | 'project_dollars_used_up' | 'first_bill_awaited';
-  /** When the next month begins, or when requests under way will be billed, in seconds from now, at least 1. */
+  /** Seconds until the next month begins, or until in-flight requests are billed; at least 1. */
   readonly retryAfterS: number;
 }
 
 /** The price that a request is expected to be billed at. */
 export interface Quote {
-  /** What the input of a request costs at most if nothing of it is read from a cache, in dollars. */
+  /** Upper bound for the cost of the input, assuming no cache reads, in dollars. */
   inputDollars(tokens: number): number;
   dollarsOf(tokens: TokenCounts): number;
 }
 
-/** A request that wants to use a budget. */
+/** A request that needs a reservation in a budget. */
 export interface BudgetRequest {
   readonly requestId: string;
   readonly keyId: string | undefined;
   readonly project: string;
-  /** Its own size in dollars, at least what its input costs. */
+  /** Estimated cost of the request itself in dollars, at least that of its input. */
   readonly dollars: number;
-  /** Fires when its client disconnects. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** The place of a request in its budgets. */
+/** A request's reservation in its budgets. */
 export interface Reservation {
   /**
-   * Replaces the expected dollars by the actual ones. They count until the ledger has billed the request. Only the first
-   * call has an effect.
+   * Replaces the reserved dollars by the actual ones, which count until the ledger has billed the request. Only the
+   * first call has an effect.
    *
-   * @param isBilled - whether the request shows what requests cost; an error answer does not
+   * @param isBilled - whether the request is representative of the usual cost; an error answer is not
    */
   settle(dollars: number, isBilled: boolean): void;
 }
 
-/** Answers from memory, so that no request waits, except for the first bill of a key or a project. */
+/** Answers from memory without delay, except while the first bill of a key or project is unknown. */
 export interface BudgetGate {
-  /** Whether there is any budget. */
+  /** Whether any budget exists. */
   readonly isNeeded: boolean;
   /** Whether the key or the project has a budget. */
   covers(keyId: string | undefined, project: string): boolean;
   /**
-   * The price of a request that names these models: the highest of their prices. If none of them has a price, it is the
-   * ceiling, or `null` if such requests are refused.
+   * The highest price among the models that a request names. If none has a price: the ceiling, or `null` if such
+   * requests are refused.
    */
   quote(models: readonly string[], cloud: string | undefined): Quote | null;
-  /** The price of a forwarded request: of the first model that has a price, else the ceiling. */
+  /** The price of a forwarded request: that of the first model with a price, otherwise the ceiling. */
   billed(models: readonly string[], cloud: string | undefined): Quote;
   /**
-   * Reserves dollars for a request: as many as the largest recent bill of its key or project, and at least its own size.
-   * Until the first bill is known, requests wait for each other. Never rejects.
+   * Reserves dollars for a request: the largest recent bill of its key or project, but at least the request's own
+   * estimate. Until the first bill is known, requests run one at a time. Never rejects.
    */
   enter(request: BudgetRequest): Promise<Reservation | OverBudget>;
 }

@@ -1,6 +1,6 @@
 import { count, plural } from '../../base/counts.ts';
 
-/** Causes of cold caches, in words. */
+/** Descriptions of why a cache was cold. */
 const MOMENTS: Readonly<Record<string, string>> = {
   pause: 'after pauses',
   compaction: 'after compactions by the client',
@@ -9,7 +9,7 @@ const MOMENTS: Readonly<Record<string, string>> = {
   system: 'at a changed system prompt',
 };
 
-/** Old results that were put aside while the provider's cache was cold, as `report --json` prints them. */
+/** Figures about old results that were put aside while the provider's cache was cold, as in `report --json`. */
 export interface ColdStashReport {
   readonly cold_stash: {
     readonly setting: 'on' | 'provider' | 'measure' | 'off';
@@ -17,21 +17,21 @@ export interface ColdStashReport {
     readonly results: number;
     /** Tokens of the results, without their markers. */
     readonly tokens: number;
-    /** What the requests from the cold moment on would have cost more with them, in dollars. Recoveries are regret. */
+    /** Additional cost of the later requests if the results had stayed, in dollars. Recoveries count as regret. */
     readonly usd: number;
-    /** Results of which a line was given out afterwards. */
+    /** Number of results from which lines were recovered afterwards. */
     readonly recovered: number;
-    /** What the provider cleared itself: how often, and tokens, each counted once. */
+    /** Clearing by the provider itself: number of edits, and tokens, each counted once. */
     readonly by_provider: { readonly edits: number; readonly tokens: number };
   };
-  /** How often something was put aside, by why the cache was cold. */
+  /** Number of times results were put aside, by cause of the cold cache. */
   readonly cold_moments: Readonly<Record<string, number>>;
 }
 
 /**
- * Lines about what was put aside, by this program and by the provider, for the report and the page; none if nothing was.
+ * Report lines about results put aside by this program and by the provider; empty if there are none.
  *
- * @param money - dollars in words
+ * @param money - formats dollars
  */
 export function coldLines({ cold_stash, cold_moments }: ColdStashReport, money: (dollars: number) => string): string[] {
   return [...asideLine(cold_stash, cold_moments, money), ...providerLine(cold_stash.by_provider)];

@@ -1,29 +1,29 @@
 /** A client replaced the history of a conversation by a summary. */
 export interface Compaction {
   readonly project: string;
-  /** The conversation that was summarised. */
+  /** The summarised conversation. */
   readonly continues: string;
-  /** By its prompt: `claude-code`, `codex`, `opencode`, `gemini-cli`, `cline` or `pi`. */
+  /** Client identified by its summary prompt: `claude-code`, `codex`, `opencode`, `gemini-cli`, `cline` or `pi`. */
   readonly client: string;
   /** Product name of the user agent; `''` if unknown. */
   readonly product: string;
   readonly model: string;
-  /** The client's own id of its session, or `''`. */
+  /** The client's session id, or `''`. */
   readonly session: string;
   /**
-   * Length of the request that asked for the summary, estimated; the store prefers the length of the conversation's
-   * last billed request, if there is one.
+   * Estimated length of the request for the summary. The store prefers the length of the conversation's last billed
+   * request, if any.
    */
   readonly tokens: number;
   readonly atMs: number;
 }
 
-/** A compaction, and the conversation that continues from it; `''` while there is none. */
+/** A compaction with the conversation that continues from it; `''` until there is one. */
 export interface StoredCompaction extends Compaction {
   readonly conversation: string;
 }
 
-/** Maximum length of a conversation in tokens: as it was sent, and with everything that was cut. */
+/** Peak length of a conversation in tokens: as sent, and including everything that was cut. */
 export interface ContextPeak {
   readonly project: string;
   readonly conversationId: string;
@@ -34,18 +34,17 @@ export interface ContextPeak {
   readonly whole: number;
 }
 
-/** Cost of requests after a pause that found no cache, in dollars. */
+/** Cost of requests that missed the cache after a pause, in dollars. */
 export interface ColdFigures {
   readonly requests: number;
   readonly usd: number;
   /**
-   * Effect of a cache lifetime of an hour: the extra cost of its writes, and what it would have saved after pauses of 5
-   * to 60 minutes.
+   * Effect of a one-hour cache lifetime: the extra cost of its writes, and the savings after pauses of 5 to 60 minutes.
    */
   readonly hour_cache: { readonly cost: number; readonly saved: number };
 }
 
-/** The store of compactions. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+/** The store of compactions. Every method may reject with `StoreUnavailable`; none is called on the request path. */
 export interface CompactionStore {
   /**
    * Adds a compaction.
@@ -55,10 +54,10 @@ export interface CompactionStore {
    */
   add(compaction: Compaction): Promise<boolean>;
   /**
-   * Links a conversation to the newest compaction that it can continue: of its session or, without a session, of its
-   * project within the last hour.
+   * Links a conversation to the newest compaction that it can continue: from the same session or, without a session,
+   * from the same project within the last hour.
    *
-   * @returns the conversation that it continues, or `null`
+   * @returns the continued conversation, or `null`
    */
   follow(by: {
     readonly project: string;
@@ -66,12 +65,12 @@ export interface CompactionStore {
     readonly conversation: string;
     readonly atMs: number;
   }): Promise<string | null>;
-  /** Compactions since then, oldest first, at most 10,000. */
+  /** Compactions since `sinceMs`, oldest first, at most 10,000. */
   since(query: { readonly sinceMs: number; readonly project?: string }): Promise<readonly StoredCompaction[]>;
   /**
-   * Conversations with a billed request since then, the longest first, at most `limit`.
+   * Conversations with a billed request since `sinceMs`, longest first, at most `limit`.
    *
-   * @param query.above - only conversations that were longer than this with everything that was cut, and compacted ones
+   * @param query.above - only conversations whose unpruned length exceeded this, and compacted ones
    */
   peaks(query: {
     readonly above?: number;

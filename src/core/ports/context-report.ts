@@ -9,36 +9,36 @@ export interface ContextShown {
   readonly continues: string | null;
   readonly project: string;
   readonly model: string;
-  /** Product name of its user agent; `''` where it is not known. */
+  /** Product name of the user agent; `''` if unknown. */
   readonly client: string;
   /** The client that compacted it, or `null`. */
   readonly compacted_by: string | null;
-  /** Unpruned, it would have passed the threshold; as forwarded, it never did. */
+  /** The unpruned conversation would have exceeded the threshold; the forwarded one never did. */
   readonly avoided: boolean;
   readonly peak_sent: number;
   readonly peak_whole: number;
-  /** The same for all conversations of a session of the client; `''` if the client names none. */
+  /** Shared by all conversations of a client session; `''` if the client sends no session id. */
   readonly session: string;
-  /** The length at which its client compacts; `null` if that is unknown. */
+  /** Length at which the client compacts; `null` if unknown. */
   readonly threshold: number | null;
 }
 
 export interface CompactionReport {
   readonly seen: number;
   readonly avoided: number;
-  /** The longest first, at most 100. */
+  /** Longest first, at most 100. */
   readonly conversations: readonly ContextShown[];
 }
 
-/** Compactions, and what pauses cost, as `report`, `stats` and the page show them. */
+/** Compactions and the cost of pauses, as shown by `report`, `stats` and the page. */
 export interface ContextReport {
   readonly compactions: CompactionReport;
   readonly cold: ColdFigures;
 }
 
-/** The length in tokens at which a client compacts its history. */
+/** Length at which a client compacts its history, in tokens. */
 export interface Threshold {
   readonly tokens: number;
-  /** Whether it was learned from the client's compactions; otherwise it is from `config/clients.toml`. */
+  /** Whether the value was learned from the client's compactions; otherwise it comes from `config/clients.toml`. */
   readonly learned: boolean;
 }

@@ -1,11 +1,11 @@
-/** The usage that an answer reports for a request. */
+/** Usage of one request, as reported in the answer. */
 export interface ExchangeUsage {
-  /** All of the input, including what was read from a cache or written to it. */
+  /** All input tokens, including cache reads and writes. */
   readonly tokensIn: number;
   readonly tokensOut: number;
-  /** Of the input: read from the provider's cache, and written to it. */
+  /** Input tokens read from the provider's cache, and written to it. */
   readonly cacheRead: number;
   readonly cacheWritten: number;
-  /** As the answer names it. */
+  /** Model name in the answer. */
   readonly model: string | null;
 }

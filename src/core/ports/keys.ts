@@ -4,60 +4,60 @@
  */
 export type LimitedSpan = 'minute' | 'day' | 'first';
 
-/** A key as stored: never its text, which only its holder has. */
+/** A key as stored. The secret itself is not stored; only the holder has it. */
 export interface AccessKey {
   /** `key_` and 12 characters; may be shown and logged. */
   readonly id: string;
-  /** SHA-256 of its text, 64 hex digits. */
+  /** SHA-256 of the secret, 64 hex digits. */
   readonly hash: string;
   readonly name: string;
-  /** At least one; `*` alone means all. */
+  /** At least one; `*` alone grants all. */
   readonly projects: readonly string[];
-  /** `null`: without limit. */
+  /** `null` means no limit. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerDay: number | null;
-  /** Budget of a month (UTC), counted by the ledger. */
+  /** Monthly budget (UTC), counted by the ledger. */
   readonly dollarsPerMonth: number | null;
   readonly createdMs: number;
-  /** `null`: it does not expire. */
+  /** `null` means no expiry. */
   readonly expiresMs: number | null;
   readonly revokedMs: number | null;
-  /** About a minute late; `null`: never. */
+  /** Accurate to about a minute; `null` if never used. */
   readonly lastUsedMs: number | null;
 }
 
-/** A place in the order in which keys were changed last. */
+/** A position in the order of last changes. */
 export interface KeyPlace {
-  /** The generation of the change. */
+  /** Generation of the change. */
   readonly number: number;
   readonly id: string;
 }
 
 export interface ChangedKey extends AccessKey {
-  /** The generation in which it was changed last. */
+  /** Generation of the last change. */
   readonly number: number;
 }
 
-/** The fields of a key that may be changed. */
+/** The mutable fields of a key. */
 export type KeyChange = Partial<
   Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'dollarsPerMonth' | 'expiresMs'>
 >;
 
-/** A key's usage count in a span. */
+/** The usage count of a key in one span. */
 export interface CountedSpan {
   readonly keyId: string;
   readonly span: LimitedSpan;
-  /** Number of the span since 1970. */
+  /** Index of the span since 1970. */
   readonly at: number;
   readonly used: number;
 }
 
-/** One limit that a request counts against. */
+/** An increment of one limit's counter. */
 export interface CounterIncrement {
   readonly span: LimitedSpan;
-  /** Number of the span since 1970. */
+  /** Index of the span since 1970. */
   readonly at: number;
-  /** What the request adds. */
+  /** Amount to add. */
   readonly add: number;
   /** The request is refused if the count has already reached this value. */
   readonly limit: number;
@@ -65,11 +65,11 @@ export interface CounterIncrement {
 
 /** The store of keys and their usage counts. Every method may reject with `StoreUnavailable`. */
 export interface KeyStore {
-  /** Changes with every change to the keys, by whichever process. Cheap. */
+  /** Changes with every change to any key, by any process. Cheap. */
   generation(): Promise<number>;
   /**
-   * Keys that were created or changed after a place in the order of their last changes, at most `limit`. May include
-   * keys that were changed after `generation` was read.
+   * Keys created or changed after a position in the order of last changes, at most `limit`. May include keys that
+   * changed after `generation` was read.
    */
   changed(after: KeyPlace, limit: number): Promise<readonly ChangedKey[]>;
   /** All keys, including revoked and expired ones, oldest first. */
@@ -77,27 +77,27 @@ export interface KeyStore {
   /** Keys in order of creation, starting after `after` (a key id) if given, at most `limit`. */
   list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly AccessKey[]>;
   /**
-   * Adds all or none.
+   * Adds all keys, or none.
    *
    * @returns `false` if the limit would be exceeded
    */
   create(keys: readonly AccessKey[]): Promise<boolean>;
-  /** @returns the key as it is then; `null` if there is no such key, or it was revoked */
+  /** @returns the updated key; `null` if it does not exist or was revoked */
   change(id: string, change: KeyChange): Promise<AccessKey | null>;
-  /** Records when keys were last used. */
+  /** Records when keys were last used.  */
   touch(used: ReadonlyMap<string, number>): Promise<void>;
-  /** Usage counts of all keys. */
+  /** Usage counts of all keys in all spans. */
   counted(): Promise<readonly CountedSpan[]>;
   /** @returns `false` if there is no such key, or it was already revoked */
   revoke(id: string, atMs: number): Promise<boolean>;
   /**
-   * Gives a key a new text; the old one becomes invalid.
+   * Replaces a key's secret; the old one becomes invalid.
    *
    * @returns `false` if there is no such key, or it was revoked
    */
   rotate(id: string, hash: string): Promise<boolean>;
   /**
-   * Counts a request, in one step for all processes: a span that is used up is not counted further.
+   * Counts a request atomically across processes. Exhausted spans are not incremented.
    *
    * @returns the spans whose limit was not reached
    */

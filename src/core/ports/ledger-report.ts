@@ -1,23 +1,23 @@
 import type { Arm, BoldnessStep, MissCause, RegretKind, TokenCounts } from './ledger.ts';
 import type { LedgerStore } from './ledger-store.ts';
 
-/** A part and its total; `share` is `null` if the total is 0. */
+/** A part of a total; `share` is `null` if the total is 0. */
 export interface Share {
   readonly part: number;
   readonly whole: number;
   readonly share: number | null;
 }
 
-/** What was spent and what pruning changed, in dollars of the requests whose model has a price. */
+/** Spending and the effect of pruning, in dollars of the requests whose model has a price. */
 export interface LedgerTotals extends TokenCounts {
   readonly requests: number;
   /** Requests of models without a price: their tokens count, their dollars do not. */
   readonly unpriced: number;
-  /** Requests whose tokens are estimates. */
+  /** Requests whose token counts are estimates. */
   readonly estimated: number;
   readonly dollars: number;
   readonly dollarsWithout: number;
-  /** `dollarsWithout - dollars`: what the cuts cost in other ways is not yet subtracted. */
+  /** `dollarsWithout - dollars`, before subtracting what the cuts cost in other ways. */
   readonly gross: number;
   readonly regretDollars: number;
   /** `gross - regretDollars`. */
@@ -28,11 +28,11 @@ export interface LedgerTotals extends TokenCounts {
   readonly missTokens: number;
   readonly missDollars: number;
   /**
-   * Contains `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some
+   * 95 % confidence interval of `gross` while removed tokens are estimates; `null` once the provider has counted some
    * of them.
    */
   readonly savedRange: readonly [low: number, high: number] | null;
-  /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
+  /** Shadow mode: tokens that would have been cut, and dollars that would have been saved. */
   readonly wouldRemove: number;
   readonly wouldSave: number;
 }
@@ -43,11 +43,11 @@ export interface LedgerDay extends LedgerTotals {
 
 export interface LedgerModel extends LedgerTotals {
   readonly model: string;
-  /** Tokens reported for each token estimated; `null` until enough was seen. */
+  /** Ratio of reported to estimated tokens; `null` until there are enough samples. */
   readonly calibration: number | null;
 }
 
-/** Requests with one access key: tokens and dollars only, neither regret nor misses. */
+/** Requests with one access key: tokens and dollars only, without regret and misses. */
 export interface LedgerKey extends LedgerTotals {
   readonly keyId: string;
 }
@@ -65,16 +65,16 @@ export interface LedgerTool {
   readonly regretDollars: number;
   /** Number of regrets by kind. */
   readonly regrets: Readonly<Record<RegretKind, number>>;
-  /** The level of boldness now; 0 if none was learned. */
+  /** Current boldness level; 0 if none was learned. */
   readonly step: number;
 }
 
 /** New results that were left whole for one reason. */
 export interface LeftWhole {
-  /** As `leftWholeWords` takes it. */
+  /** A code accepted by `leftWholeWords`. */
   readonly reason: string;
   readonly texts: number;
-  /** Requests of which nothing was examined for this reason. */
+  /** Requests in which no text was examined, for this reason. */
   readonly requests: number;
 }
 
@@ -85,25 +85,22 @@ export interface LedgerMiss {
   readonly dollars: number;
 }
 
-/**
- * A mean of one arm minus that of the other, with the interval that contains the true difference in 95 of 100
- * experiments.
- */
+/** Difference of the two arms' means, with its 95 % confidence interval. */
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
   /**
-   * Estimated effect of pruning, negative if pruning costs less. Not always `pruned - control`: conversations may be
-   * compared within classes of size, or with their own bill without cuts.
+   * Estimated effect of pruning, negative if pruning costs less. May differ from `pruned - control`: conversations are
+   * compared within size classes, or with their own bill without cuts.
    */
   readonly difference: number;
-  /** `null`: too few of either group, or too skewed, to decide. */
+  /** `null` if either group is too small or too skewed. */
   readonly interval: readonly [number, number] | null;
-  /** There are enough conversations, but a few of them cost more than all the others together. */
+  /** The sample is large enough, but a few conversations cost more than all others together. */
   readonly tooSkewed: boolean;
 }
 
-/** Why a difference has no interval. */
+/** Explains why a difference has no interval. */
 export function undecidedWords(tooSkewed: boolean): string {
   return tooSkewed ? 'too uneven to tell' : 'too few to tell';
 }
@@ -111,17 +108,17 @@ export function undecidedWords(tooSkewed: boolean): string {
 /** Pruned conversations compared with those of the control group. */
 export interface HoldoutResult {
   readonly conversations: Readonly<Record<Arm, number>>;
-  /** Whether there are enough of both to say anything. */
+  /** Whether both groups are large enough for a statement. */
   readonly enough: boolean;
   /**
-   * How dollars are compared. `pairs`: each pruned conversation with what it would have cost without cuts, since both
-   * groups are alike otherwise. `groups`: the groups with each other, by classes of the size of the first request.
+   * How dollars are compared. `pairs`: each pruned conversation with its own cost without cuts, since the groups are
+   * alike otherwise. `groups`: the groups with each other, within classes by size of the first request.
    */
   readonly method: 'pairs' | 'groups';
   readonly dollarsPerConversation: Difference;
   readonly dollarsPerTurn: Difference;
   readonly turns: Difference;
-  /** What conversations of both groups would have cost without cuts, in dollars: whether they are alike. */
+  /** Cost of both groups without cuts, in dollars; shows whether the groups are comparable. */
   readonly withoutCuts: Difference;
   readonly outputTokens: Difference;
   readonly regretTokens: Difference;
@@ -130,15 +127,15 @@ export interface HoldoutResult {
 
 /** How much more data the dollar comparison needs to be conclusive. */
 export interface HoldoutPlan {
-  /** Conversations that are still missing: 0 if it is conclusive, `null` if no number would suffice. */
+  /** Conversations still missing: 0 if the result is conclusive, `null` if no number would suffice. */
   readonly more: number | null;
-  /** Share to hold out (`MCP_PRUNER_HOLDOUT`). */
+  /** Recommended share to hold out (`MCP_PRUNER_HOLDOUT`). */
   readonly share: number;
-  /** Days until then at the pace so far; `null` if unknown. */
+  /** Days until the result is conclusive at the current pace; `null` if unknown. */
   readonly days: number | null;
 }
 
-/** The measures of the work; `turns`: requests per user message. */
+/** Measures of work progress; `turns` is requests per user message. */
 export type WorkName =
   | 'failedEdits'
   | 'callsAgain'
@@ -148,25 +145,25 @@ export type WorkName =
   | 'corrections'
   | 'compactions';
 
-/** How often something happened in the conversations of an arm, out of the number of opportunities. */
+/** Number of occurrences in the conversations of an arm, out of the number of opportunities. */
 export interface WorkRate {
   readonly part: number;
   readonly whole: number;
   readonly rate: number | null;
-  /** Contains the rate in 95 of 100 cases; `null`: too few cases. */
+  /** 95 % confidence interval of the rate; `null` if there are too few cases. */
   readonly interval: readonly [low: number, high: number] | null;
 }
 
-/** A measure of the work's progress, in pruned conversations and in those of the control group. */
+/** A measure of work progress, for pruned conversations and for the control group. */
 export interface WorkMeasure {
   readonly name: WorkName;
-  /** Heading of its row. */
+  /** Row heading. */
   readonly words: string;
-  /** The rate is a share of the opportunities; otherwise a mean number per message or conversation. */
+  /** The rate is a share of the opportunities; otherwise it is a mean count per message or conversation. */
   readonly isShare: boolean;
   readonly pruned: WorkRate;
   readonly control: WorkRate;
-  /** Pruned conversations compared with the others; `null`: too few cases. */
+  /** Comparison of pruned conversations with the control group; `null` if there are too few cases. */
   readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 
@@ -175,29 +172,29 @@ export interface CheckedShare {
   readonly requests: number;
   /** Requests for which the provider returned no token count. */
   readonly failed: number;
-  /** The same by reason (a code of `CountAnswer.failure`), the most frequent first. */
+  /** `failed` by reason (a `CountAnswer.failure` code), most frequent first. */
   readonly failures: readonly { readonly reason: string; readonly requests: number }[];
   /** Removed tokens of all requests that the provider counted. */
   readonly exact: number;
-  /** The same as the engine estimates it, uncalibrated. */
+  /** The engine's uncalibrated estimate of the same tokens. */
   readonly estimated: number;
 }
 
-/** All that the report and the page show of the ledger. */
+/** Everything that the report and the page show from the ledger. */
 export interface LedgerReport {
   readonly sinceDay: string;
   readonly project: string | null;
-  /** What is missing from the figures or wrong with their prices, a sentence each. */
+  /** Gaps in the figures and problems with prices, one sentence each. */
   readonly notes: readonly string[];
   readonly totals: LedgerTotals;
   /** Newest first. */
   readonly days: readonly LedgerDay[];
-  /** Most dollars first. */
+  /** By dollars, descending. */
   readonly models: readonly LedgerModel[];
   readonly projects: readonly (LedgerTotals & { readonly project: string })[];
-  /** Most dollars first. */
+  /** By dollars, descending. */
   readonly keys: readonly LedgerKey[];
-  /** Most saved first. */
+  /** By savings, descending. */
   readonly tools: readonly LedgerTool[];
   /** Savings relative to four different totals, because any single one is misleading. */
   readonly shares: {
@@ -210,21 +207,21 @@ export interface LedgerReport {
     /** In dollars: net saving relative to what the requests would have cost. */
     readonly ofBill: Share;
   };
-  /** Most dollars first. */
+  /** By dollars, descending. */
   readonly misses: readonly LedgerMiss[];
-  /** Why new results were left whole; most texts first. */
+  /** Why new results were left whole, by number of texts, descending. */
   readonly leftWhole: readonly LeftWhole[];
-  /** `null` while no conversation was held out. */
+  /** `null` if no conversation was held out. */
   readonly holdout: HoldoutResult | null;
-  /** Measures of the work's progress; those without any observation are left out. */
+  /** Measures of work progress with at least one observation. */
   readonly work: readonly WorkMeasure[];
-  /** `null` while the provider has counted nothing. */
+  /** `null` if the provider has counted no request. */
   readonly checked: CheckedShare | null;
-  /** Levels of boldness that apply now, newest first. */
+  /** Boldness levels in force, newest first. */
   readonly steps: readonly BoldnessStep[];
 }
 
-/** What faces read from the ledger. Methods may reject with `StoreUnavailable`. */
+/** Read access to the ledger for the CLI, the page and the tools. Methods may reject with `StoreUnavailable`. */
 export interface LedgerReader {
   report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
   turns: LedgerStore['turns'];

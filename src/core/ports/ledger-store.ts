@@ -1,11 +1,11 @@
 import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
 
 /**
- * A sum for one day (UTC, `YYYY-MM-DD`), project and slice of its requests. `slice` says what `key` names: nothing
- * (`all`), a model, the id of an access key, a wire, a model with a tool (`use`, joined by a tab), a tool with its kind
- * (`tool`, joined by a tab), a cause of cache misses (`miss`), a boldness step with a kind and a tool (`step`), why new
- * texts passed whole (`whole`), or what providers report about changed history (`prefix`: `model` or `conversation` and
- * its name, joined by a tab). Those of wires and uses count every request, billed or not, and have no project.
+ * A sum for one day (UTC, `YYYY-MM-DD`), project and slice. `slice` says what `key` refers to: nothing (`all`), a
+ * model, the id of an access key, a wire, a model with a tool (`use`, joined by a tab), a tool with its kind (`tool`,
+ * joined by a tab), a cause of cache misses (`miss`), a boldness step with a kind and a tool (`step`), why new texts
+ * passed whole (`whole`), or changed history reported by providers (`prefix`: `model` or `conversation` and its name,
+ * joined by a tab). Sums for wires and uses count every request, billed or not, and have no project.
  */
 export interface LedgerSum {
   readonly day: string;
@@ -21,7 +21,7 @@ export interface SumGroup extends Omit<LedgerSum, 'field' | 'value'> {
   readonly fields: Readonly<Record<string, number>>;
 }
 
-/** A conversation by the requests that are kept of it. */
+/** A conversation, summed up over its stored requests. */
 export interface LedgerConversation extends WorkCounts {
   readonly conversationId: string;
   readonly project: string;
@@ -33,9 +33,9 @@ export interface LedgerConversation extends WorkCounts {
   readonly dollarsWithout: number;
   readonly output: number;
   readonly regretTokens: number;
-  /** Tokens of its smallest request without cuts, usually the first one. */
+  /** Tokens of the smallest request without cuts, usually the first one. */
   readonly firstRequestTokens: number;
-  /** How often a client compacted it. */
+  /** Number of compactions by a client. */
   readonly compactions: number;
 }
 
@@ -47,49 +47,51 @@ export interface CutPlace {
 }
 
 /**
- * What the ledger carries from one request to the next: of a conversation, or of a model. Only the ledger reads `data`.
+ * State that the ledger carries over between requests of a conversation, or of a model. `data` is opaque to the store.
  */
 export interface LedgerState {
-  /** Identifies it; unique in the store. */
+  /** Unique key in the store. */
   readonly name: string;
-  /** Common to conversations of which one may be a compaction of another; `''` for anything else. */
+  /** Shared by conversations that may be compactions of each other; `''` for all other states. */
   readonly lineage: string;
-  /** Time of the newest request in it, in epoch milliseconds. States without a request for 90 days are deleted. */
+  /**
+   * Time of the newest request in this state, in epoch milliseconds. States without a request for 90 days are deleted.
+   */
   readonly atMs: number;
   /** Changes with each write. */
   readonly version: number;
   readonly data: string;
 }
 
-/** A request that is not billed yet, because another process may still be handling the one before it. */
+/** A request that is not billed yet, because another process may still be handling the preceding one. */
 export interface WaitingRequest {
   readonly requestId: string;
-  /** When it was stored, in epoch milliseconds of the machine's own clock. */
+  /** When the request was stored, in epoch milliseconds of the machine's own clock. */
   readonly sinceMs: number;
-  /** Names of the states that its bill is made from. */
+  /** Names of the states needed for its bill. */
   readonly names: readonly string[];
   readonly lineage: string;
   readonly data: string;
 }
 
-/** What the ledger needs from the store when it bills requests. */
+/** Data that the ledger needs from the store to bill requests. */
 export interface SettleQuery {
-  /** States that are needed, and which version of each is in memory (0: none). */
+  /** Required states, with the version that is in memory (0: none). */
   readonly states: ReadonlyMap<string, number>;
-  /** Lineages whose newest state is needed. */
+  /** Lineages whose newest state is required. */
   readonly lineages: readonly string[];
   readonly requestIds: readonly string[];
   /**
-   * This process's heartbeat state. Other processes are considered alive if their heartbeat (same lineage) is not older
-   * than `aliveFromMs`.
+   * This process's heartbeat state. Other processes count as alive if their heartbeat (same lineage) is not older than
+   * `aliveFromMs`.
    */
   readonly process: { readonly name: string; readonly lineage: string; readonly aliveFromMs: number };
 }
 
-/** The project that figures are added to once a day has reached its limit of rows. */
+/** Project that collects further figures once a day has reached its row limit. */
 export type Others = '(others)';
 
-/** What the store returns and keeps locked until `SettleWork` returns. */
+/** Data returned by the store, which stays locked until `SettleWork` returns. */
 export interface Settling {
   /** States whose version differs from the one in memory. */
   readonly states: readonly LedgerState[];
@@ -97,9 +99,9 @@ export interface Settling {
   readonly unchanged: ReadonlySet<string>;
   /** The newest states of the lineages. */
   readonly newest: readonly LedgerState[];
-  /** Oldest first; at most 200. Their states are among `states`. */
+  /** Oldest first, at most 200; their states are included in `states`. */
   readonly waiting: readonly WaitingRequest[];
-  /** The ids of `SettleQuery.requestIds` that are already billed or waiting. */
+  /** The ids in `SettleQuery.requestIds` that are already billed or waiting. */
   readonly seen: ReadonlySet<string>;
   /** Whether other processes use the store as well. */
   readonly others: boolean;
@@ -112,15 +114,15 @@ export interface Settled {
   readonly states: readonly LedgerState[];
   /** Names of states that are deleted. */
   readonly removed: readonly string[];
-  /** Requests that must wait from now on. `billed`: ids of requests that no longer wait. */
+  /** Requests to add to the waiting ones. `billed`: ids of requests to remove from them. */
   readonly waits: readonly WaitingRequest[];
   readonly billed: readonly string[];
 }
 
-/** Bills requests. Called again if the transaction has to be repeated, so it must not have side effects. */
+/** Bills requests. May run several times if the transaction is retried, so it must not have side effects. */
 export type SettleWork = (settling: Settling) => Settled;
 
-/** Dollars of a key or of a project on one day. */
+/** Dollars spent by a key or a project on one day. */
 export interface SpentDollars {
   readonly day: string;
   readonly of: 'key' | 'project';
@@ -128,43 +130,41 @@ export interface SpentDollars {
   readonly dollars: number;
 }
 
-/** The bill of some requests. */
+/** Total bill of some requests. */
 export interface RequestsCost {
-  /** Number of billed requests, and of billed requests without a price. */
+  /** Number of billed requests, and how many of them have no price. */
   readonly requests: number;
   readonly unpriced: number;
   readonly dollars: number;
   readonly dollarsWithout: number;
 }
 
-/** The store of the ledger. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+/** The store of the ledger. Every method may reject with `StoreUnavailable`; none is called on the request path. */
 export interface LedgerStore {
-  /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
+  /** Bills requests in one transaction, one process at a time. Returns the number of folded figures, see `add`. */
   settle(query: SettleQuery, work: SettleWork): Promise<number>;
   /**
-   * Adds turns and figures in one transaction. A day has room for 20,000 figures: beyond it, those of further projects
-   * are added to the project `(others)`.
+   * Adds turns and figures in one transaction. Each day has room for 20,000 figures; beyond that, figures of further
+   * projects go to the project `(others)`.
    *
-   * @returns how many figures were added to `(others)`
+   * @returns the number of figures added to `(others)`
    */
   add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number>;
-  /**
-   * Figures per day since a day (inclusive), newest day first; at most 200,000. Without `slice`, those of all slices.
-   */
+  /** Figures per day since a day (inclusive), newest day first; at most 200,000. Without `slice`, of all slices. */
   sums(query: {
     readonly sinceDay: string;
     readonly project?: string;
     readonly slice?: LedgerSum['slice'];
   }): Promise<readonly LedgerSum[]>;
-  /** What requests cost together, as far as they are billed. */
+  /** Total cost of requests, as far as they are billed. */
   costOf(requestIds: readonly string[]): Promise<RequestsCost>;
-  /** Dollars by day, key and project, of days from `sinceDay` on. */
+  /** Dollars by day, key and project since `sinceDay`. */
   spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
-  /** Number of processes that bill requests in this store, by their heartbeats. */
+  /** Number of live processes that bill requests in this store, by heartbeat. */
   processes(query: Omit<SettleQuery['process'], 'name'>): Promise<number>;
   /**
-   * The figures of `sums`, added up for a report: those of `all` by day with `project` `''`, newest first, and by
-   * project with `day` `''`; of models, keys, tools and misses by `key` alone.
+   * The figures of `sums`, aggregated for a report. `all` is grouped by day (with `project` `''`, newest first) and by
+   * project (with `day` `''`); models, keys, tools and misses only by `key`.
    */
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
   /** Requests of a conversation in order, starting after `after` (a request id) if given, at most `limit`. */
@@ -181,17 +181,17 @@ export interface LedgerStore {
     readonly limit: number;
   }): Promise<readonly LedgerConversation[]>;
   /**
-   * Where a text was cut: its project, its conversation, and the newest stored request of that conversation, if any.
-   * `null` if nothing is stored about it any more.
+   * Where a text was cut: project, conversation, and the newest stored request of that conversation, if any. `null` if
+   * the store has no record of it.
    */
   cutIn(pruneId: string): Promise<CutPlace | null>;
   /** The newest step of each (project, tool, kind). */
   steps(): Promise<readonly BoldnessStep[]>;
   /**
-   * Adds a level after the newest one of its (project, tool, kind).
+   * Appends a level for a (project, tool, kind).
    *
-   * @param after - number of that one, 0 if there is none
-   * @returns the step with its number; `null` if another one was added since
+   * @param after - number of the level it follows, 0 if there is none
+   * @returns the numbered step; `null` if another one was added in the meantime
    */
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null>;
 }

@@ -1,19 +1,19 @@
-/** Tokens of one request or of many, by the price that a provider asks for them. */
+/** Token counts of one or more requests, by price class. */
 export interface TokenCounts {
-  /** Input tokens that were neither read from a cache nor written to one. */
+  /** Input tokens neither read from a cache nor written to one. */
   readonly fresh: number;
-  /** Input written to a cache that lives for five minutes, or as long as the provider lets it live. */
+  /** Input tokens written to a cache with a five-minute lifetime, or with the provider's default lifetime. */
   readonly write5m: number;
-  /** Input written to a cache that lives for an hour. */
+  /** Input tokens written to a cache with a one-hour lifetime. */
   readonly write1h: number;
-  /** Input read from a cache. */
+  /** Input tokens read from a cache. */
   readonly read: number;
   readonly output: number;
 }
 
 /**
- * Why input that should have come from the cache did not. `put_aside`: old results were put aside or put back, by this
- * program or by the provider, because a user or a setting asked for it. `changed_by_us` is a fault of this program.
+ * Why expected cache reads did not happen. `put_aside`: old results were put aside or put back, by this program or by
+ * the provider, as requested by a user or a setting. `changed_by_us` is a fault of this program.
  */
 export type MissCause =
   | 'first_request'
@@ -27,20 +27,20 @@ export type MissCause =
   | 'changed_by_us'
   | 'unknown';
 
-/** How it became apparent that a cut line was needed. */
+/** How the need for a cut line became apparent. */
 export type RegretKind = 'recovered' | 'reread' | 'quoted';
 
-/** Whether a conversation is pruned, or left whole to be compared with. */
+/** Whether a conversation is pruned, or left whole as part of the control group. */
 export type Arm = 'pruned' | 'control';
 
-/** Which request it is, and whose. */
+/** Identity of a request. */
 export interface NamedRequest {
   readonly requestId: string;
   readonly atMs: number;
   readonly project: string;
   readonly conversationId: string;
   readonly wire: string;
-  /** The provider that answered, such as `bedrock`; absent if unknown. */
+  /** The answering provider, such as `bedrock`; absent if unknown. */
   readonly cloud?: string | undefined;
   /** Id of the access key of the request; absent without keys. */
   readonly keyId?: string | undefined;
@@ -50,65 +50,62 @@ export interface NamedRequest {
   readonly arm: Arm;
 }
 
-/** Counts that show how the work of a request or a conversation progresses. */
+/** Counts that show the work progress of a request or a conversation. */
 export interface WorkCounts {
-  /** Number of messages with words of the user, and how many of them correct the model. */
+  /** Number of messages with user text, and how many of them correct the model. */
   readonly userMessages: number;
   readonly corrections: number;
-  /** Number of tool calls; how many repeat an earlier call; how many ask for lines that were cut. */
+  /** Number of tool calls; how many repeat an earlier call; how many request lines that were cut. */
   readonly calls: number;
   readonly callsAgain: number;
   readonly recoveries: number;
   /** Number of edits of parts of files, and how many failed because the text to replace was not found. */
   readonly edits: number;
   readonly failedEdits: number;
-  /** Test runs that failed, and passing ones whose predecessor failed. */
+  /** Failed test runs, and successful ones that follow a failed one. */
   readonly redTests: number;
   readonly turnedGreen: number;
 }
 
-/** What a bill says of a request. Dollars are `null` if no price is known. */
+/** Billed figures of a request. Dollars are `null` if no price is known. */
 export interface BilledFigures {
-  /** The provider did not say what was used: tokens are estimates. */
+  /** Token counts are estimates, because the provider reported no usage. */
   readonly estimated: boolean;
   readonly dollars: number | null;
-  /** What it would have cost unpruned. */
+  /** Cost without pruning. */
   readonly dollarsWithout: number | null;
-  /** Tokens removed from its body, markers subtracted; and how many of these were removed for the first time. */
+  /** Tokens removed from the body, markers subtracted; and how many of them were removed for the first time. */
   readonly removed: number;
   readonly removedNew: number;
-  /** `null`: the cache was hit as far as it could be, or could not be judged. */
+  /** `null` means a full cache hit, or one that could not be judged. */
   readonly miss: MissCause | null;
-  /** Tokens that should have been read from the cache, and what they cost above that. */
+  /** Tokens that should have been read from the cache, and their additional cost. */
   readonly missTokens: number;
   readonly missDollars: number | null;
-  /** Index of the first message that differs from the previous request, if that caused the miss; otherwise -1. */
+  /** Index of the first message that differs from the previous request, if that caused the miss; otherwise -1.  */
   readonly missAt: number;
 }
 
-/** One request as the ledger keeps it: figures and names, never a text. */
+/** One request as stored in the ledger: figures and names, never a text. */
 export interface LedgerTurn extends NamedRequest, TokenCounts, BilledFigures {
-  /** Tokens that were sent again because they had been cut, with their price. */
+  /** Tokens sent again because they had been cut, with their cost. */
   readonly regretTokens: number;
   readonly regretDollars: number | null;
-  /** Absent if it was recorded before work was counted, or contains no new work. */
+  /** Absent if the row predates work counts, or the request contains no new work. */
   readonly work?: WorkCounts | undefined;
 }
 
-/**
- * A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by
- * another.
- */
+/** A boldness step for texts of a (project, tool, kind): a numbered fact. Rows are append-only. */
 export interface BoldnessStep {
-  /** Ascending, without reuse. */
+  /** Ascending, never reused. */
   readonly number: number;
   readonly project: string;
   readonly tool: string;
   readonly kind: string;
-  /** -2 (mildest) to 2 (boldest); 0 is as configured. */
+  /** -2 (mildest) to 2 (boldest); 0 applies the configured level. */
   readonly step: number;
   readonly atMs: number;
-  /** The evidence for it: texts that were cut, and how many of them were regretted. */
+  /** Evidence for the step: number of cut texts, and how many of them were regretted. */
   readonly texts: number;
   readonly regretted: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The key of a model or a conversation in the slice `prefix` of the ledger's sums. The ledger adds keys of requests, with
- * conversation, cause and message.
+ * The key of a model or a conversation in the slice `prefix` of the ledger's sums. The ledger additionally writes keys
+ * for single requests, with conversation, cause and message.
  */
 export function prefixKeyOf(kind: 'model' | 'conversation', name: string): string {
   return `${kind}\t${name}`;
@@ -10,19 +10,19 @@ export function prefixKeyOf(kind: 'model' | 'conversation', name: string): strin
 export interface PrefixBreak {
   readonly request_id: string;
   readonly conversation: string;
-  /** In words: what differs from the request before. */
+  /** Description of the difference from the previous request. */
   readonly changed: string;
 }
 
-/** What providers reported about changed history in a period. A request counts once. */
+/** Changed history reported by providers in a period. A request counts once. */
 export interface PrefixBreakReport {
-  /** Requests with such a report. */
+  /** Number of requests with such a report. */
   readonly reported: number;
-  /** Answered requests on wires with bound history. */
+  /** Answered requests on wires with bound history.  */
   readonly requests: number;
   readonly models: readonly { readonly model: string; readonly reported: number; readonly requests: number }[];
   readonly conversations: readonly { readonly id: string; readonly reported: number }[];
-  /** The first of them of each day, newest day first, at most 20. */
+  /** The first reports of each day, newest day first, at most 20. */
   readonly breaks: readonly PrefixBreak[];
 }
 
@@ -33,7 +33,7 @@ export function prefixBreakLines({ breaks }: Pick<PrefixBreakReport, 'breaks'>):
   );
 }
 
-/** The line that the report, `doctor` and the page share. */
+/** The summary line in the report, `doctor` and the page. */
 export function prefixBreakLine({ reported, requests }: Pick<PrefixBreakReport, 'reported' | 'requests'>): string {
   const [breaks, all] = [reported, requests].map((count) => count.toLocaleString('en'));
   return `prefix breaks reported by the provider: ${breaks} of ${all} requests`;

@@ -1,18 +1,18 @@
 import type { StoredEvent } from '../ports.ts';
 import type { ListedPrune, PruneSummary, RunSummary, StoreAges } from './records.ts';
 
-/** The projects whose data may be read, and the project on whose behalf data is written. */
+/** The projects whose data a caller may read, and the project it writes to. */
 export interface Viewer {
-  /** `all`: without restriction. */
+  /** `all` means no restriction. */
   readonly projects: readonly string[] | 'all';
-  /** The project that new data belongs to. */
+  /** The project of newly written data. */
   readonly project: string;
 }
 
 /**
- * Which data belongs to which project. An original belongs to every project whose request contained its text; a request
- * that only names its prune id gains no access. Data of other projects is treated as if it did not exist: the SQL
- * statement that reads the data also checks the project. Every method may reject with `StoreUnavailable`.
+ * Ownership of data by projects. An original belongs to every project that sent its text in a request; naming its prune
+ * id grants no access. Data of other projects is treated as if it did not exist: the project is checked in the same SQL
+ * statement that reads the data. Every method may reject with `StoreUnavailable`.
  */
 export interface ProjectStore {
   /** Returns the prunes that belong to one of the projects. */
@@ -21,8 +21,7 @@ export interface ProjectStore {
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
   /**
    * Gives prunes without an owner to the projects of the conversations that contained them, or to `default` if there
-   * was none. Considers each prune only once per store, so that a prune is never given to a project whose conversation
-   * contained it only later.
+   * was none. Each prune is considered once per store, so that projects that see it later never become its owner.
    */
   adopt(): Promise<void>;
   events(
@@ -35,17 +34,17 @@ export interface ProjectStore {
   ): Promise<readonly RunSummary[]>;
   /** Sequence number of the newest event (of one run if `runId` is given), or 0. */
   lastSeq(projects: readonly string[], runId?: string): Promise<number>;
-  /** As `Records.prunes`. */
+  /** See `Records.prunes`. */
   prunes(
     projects: readonly string[],
     query: { readonly prefix: string; readonly limit: number },
   ): Promise<readonly PruneSummary[]>;
-  /** As `Records.prunesByAge`. */
+  /** See `Records.prunesByAge`. */
   prunesByAge(
     projects: readonly string[],
     page: { readonly before?: number; readonly limit: number },
   ): Promise<readonly ListedPrune[]>;
-  /** How much there is, and how old it is. `bytes` counts the originals. */
+  /** Amount and age of the data. `bytes` counts the originals. */
   sizes(
     projects: readonly string[],
   ): Promise<StoreAges & { readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;

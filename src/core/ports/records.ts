@@ -1,15 +1,15 @@
-/** The records that can be looked up, apart from the events themselves. */
+/** Stored records that can be listed or looked up, except for single events. */
 
 /** A run that has events in the store. */
 export interface RunSummary {
   readonly runId: string;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** When its last event happened, epoch milliseconds. */
+  /** Time of its last event, in epoch milliseconds. */
   readonly lastMs: number;
 }
 
-/** A prune that has not expired. */
+/** An unexpired prune. */
 export interface PruneSummary {
   readonly pruneId: string;
   readonly tool: string;
@@ -20,17 +20,17 @@ export interface PruneSummary {
   readonly expiresMs: number;
 }
 
-/** A prune with its place in the order in which prunes were made. */
+/** A prune with its position in creation order. */
 export interface ListedPrune extends PruneSummary {
   /** Ascending. */
   readonly row: number;
 }
 
-/** When the oldest prune in the store was made and when prunes expire, in epoch milliseconds; `null` without prunes. */
+/** Creation time of the oldest prune, and expiry times, in epoch milliseconds; `null` without prunes. */
 export interface StoreAges {
   readonly oldestMs: number | null;
   readonly newestMs: number | null;
-  /** When the next prune expires, and the last, if none of them is used before. */
+  /** When the next prune and the last prune expire, if none of them is used before. */
   readonly nextExpiryMs: number | null;
   readonly lastExpiryMs: number | null;
 }
@@ -42,7 +42,7 @@ export interface ChildSummary {
   readonly lastMs: number;
 }
 
-/** One line of an agent's output, or (`meta`) its start, end or restart. */
+/** One line of an agent's output, or (`meta`) a start, an end or a restart. */
 export interface ChildLogRecord {
   readonly tsMs: number;
   readonly childId: string;
@@ -53,39 +53,39 @@ export interface ChildLogRecord {
   readonly jobId?: string | null;
   readonly graphId?: string | null;
   readonly nodeId?: string | null;
-  /** The fields of `message`; `null` for a plain line. */
+  /** Fields of `message`; `null` if it is not a JSON object. */
   readonly parsed: unknown;
 }
 
 export interface StoredChildLog extends ChildLogRecord {
-  /** Ascending, without reuse. */
+  /** Ascending, never reused. */
   readonly seq: number;
 }
 
-/** The answer to a call for which the client supplied a key. */
+/** The reply to a call that carried an idempotency key. */
 export interface Reply {
   /** Hash of the arguments. */
   readonly argsHash: string;
-  /** The answer's text; `null` while the call runs, or when the process that ran it died. */
+  /** The reply's text; `null` while the call runs, or if its process died. */
   readonly text: string | null;
 }
 
 /**
- * Runs, prunes and agents as lists, logs of agents, and kept answers. Every method may reject with `StoreUnavailable`.
+ * Lists of runs, prunes and agents, agent logs, and stored replies. Every method may reject with `StoreUnavailable`.
  */
 export interface Records {
-  /** Runs whose id begins with a prefix, most recently active first. */
+  /** Runs by id prefix, most recently active first. */
   runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;
-  /** Sequence number of a run's last event, or 0 if the store has none. */
+  /** Sequence number of a run's last event, or 0 if the store has none.  */
   lastSeqOfRun(runId: string): Promise<number>;
   /** Sequence number of the newest event, or 0. */
   lastSeq(): Promise<number>;
-  /** Prunes that have not expired, most recently used first. */
+  /** Unexpired prunes, most recently used first. */
   prunes(query: { readonly prefix: string; readonly limit: number }): Promise<readonly PruneSummary[]>;
-  /** Prunes that have not expired, newest first, starting after the one at `before` if given, at most `limit`. */
+  /** Unexpired prunes, newest first, starting after the one at `before` if given, at most `limit`. */
   prunesByAge(page: { readonly before?: number; readonly limit: number }): Promise<readonly ListedPrune[]>;
   ages(): Promise<StoreAges>;
-  /** Whether a prune is available, has expired, or is unknown to the store. */
+  /** Whether a prune is available, expired, or unknown. */
   pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
   /** Agents, most recently active first. */
   children(query: { readonly prefix: string; readonly limit: number }): Promise<readonly ChildSummary[]>;
@@ -100,17 +100,17 @@ export interface Records {
   addChildLogs(entries: readonly ChildLogRecord[]): Promise<void>;
 
   /**
-   * Claims a key of a tool for a call, unless it is taken.
+   * Claims an idempotency key of a tool, unless it is taken.
    *
-   * @returns what the key is claimed for already, or `null` if the caller holds the claim now
+   * @returns the existing claim, or `null` if the caller now holds it
    */
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
-  /** Extends a claim without an answer by `ttlMs`. */
+  /** Extends a claim that has no answer yet by `ttlMs`. */
   holdReply(tool: string, key: string, ttlMs: number): Promise<void>;
   /**
    * Stores the answer; the first one stored under a key wins.
    *
-   * @returns the answer that applies
+   * @returns the winning answer
    */
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;
   /** Releases a claim without a stored answer, or (`kept`) an answer that is no longer valid. */

@@ -2,116 +2,113 @@ import type { TextFeatures } from '../../engine/text/features.ts';
 import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
 import type { SumGroup } from './ledger-store.ts';
 
-/** A message as it was forwarded. */
+/** A message as forwarded. */
 export interface MessageFacts {
-  /** Hash of it and of all messages before it, as the client sent them. */
+  /** Hash over all messages up to this one, as received. */
   readonly prefix: string;
-  /** Its length as it was forwarded, in bytes. */
+  /** Forwarded length in bytes. */
   readonly bytes: number;
-  /** Tokens that were cut from it, markers subtracted, estimated. */
+  /** Estimated tokens cut from the message, markers subtracted. */
   readonly removed: number;
-  /** Hash of the replacements for what was cut, after `*` if a directive (stash, pin) decides; `''`: nothing was cut. */
+  /** Hash of the replacements, after `*` if a directive (stash, pin) decides; `''` if nothing was cut. */
   readonly cuts: string;
-  /** Features of what was cut from it minus those of its markers; absent if nothing was cut. */
+  /** Features of the cut text minus the features of its markers; absent if nothing was cut. */
   readonly cut?: TextFeatures;
-  /** Of `removed`, what was put aside while the cache was cold; absent if nothing was. */
+  /** Part of `removed` that was put aside while the cache was cold; absent if none. */
   readonly aside?: number;
 }
 
-/** What was cut before the messages, from descriptions of tools. Fields as in `MessageFacts`. */
+/** Cuts before the messages, in tool descriptions. Fields as in `MessageFacts`. */
 export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
 
 /** The part of a request after the model's last answer. */
 export interface FreshFacts {
   /** Index of its first message. */
   readonly from: number;
-  /** Number of messages before the model's last answer: as many as the previous request had. Default: `from - 1`. */
+  /** Index of the model's last answer, which equals the length of the previous request. Default: one before `from`. */
   readonly answerFrom?: number;
-  /** As forwarded, estimated. */
+  /** Estimated tokens as forwarded. */
   readonly tokens: number;
   /** The messages from the model's last answer on. */
   readonly added?: AddedMessages;
 }
 
-/**
- * The messages from the model's last answer on, as forwarded: what was added to the conversation since the previous
- * request.
- */
+/** The messages added since the previous request, as forwarded: the model's last answer and everything after it. */
 export interface AddedMessages {
-  /** Index of the first of them. */
+  /** Index of the first added message. */
   readonly since: number;
-  /** Their number. */
+  /** Number of added messages. */
   readonly messages: number;
-  /** Features (`TextFeatures`) of what the model said and called, and of everything else. */
+  /** Features (`TextFeatures`) of the model's own output, and of everything else. */
   readonly said: readonly number[];
   readonly texts: readonly number[];
-  /** They contain something that may restore hidden reasoning: a signature, or an encrypted or plain copy. */
+  /** The messages may restore hidden reasoning: they contain a signature, or an encrypted or plain copy. */
   readonly carriesThoughts: boolean;
   /**
-   * Features of everything before them, tools and instructions included; absent unless the request is the start of a
+   * Features of everything before these messages, including tools and instructions; only for the first request of a
    * conversation.
    */
   readonly before?: readonly number[];
 }
 
-/** A text that was examined. */
+/** An examined text. */
 export interface TextFacts {
   readonly tool: string;
   readonly kind: string;
-  /** Whether lines of it were cut. */
+  /** Whether any of its lines were cut. */
   readonly cut: boolean;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of the boldness step that it was decided by; 0 if none was ever taken. */
+  /** Number of the boldness step that applied; 0 if there is none. */
   readonly boldness: number;
   /** Index of its message. Default: the last one. */
   readonly message?: number;
 }
 
-/** A line that was cut and is needed, or a text that was sent again because it had been cut. */
+/** A cut line that turned out to be needed, or a text sent again because it had been cut. */
 export interface RegretFacts {
   readonly how: RegretKind;
   readonly tool: string;
   readonly kind: string;
-  /** What was sent again, estimated. */
+  /** Estimated tokens that were sent again. */
   readonly tokens: number;
-  /** Prune id of the text that was cut. `boldness`: the number of the step by which it was cut, as in `TextFacts`. */
+  /** Prune id of the cut text. `boldness`: number of the step that applied, as in `TextFacts`. */
   readonly pruneId: string;
   readonly boldness: number;
-  /** Index of the message that shows it. Default: the last one. */
+  /** Index of the message in which it appears. Default: the last one. */
   readonly message?: number;
-  /** What a shell command asked for; without ranges, all lines. */
+  /** What a shell command recovered; all lines if there are no ranges. */
   readonly recovered?: { readonly ranges: number; readonly lines: number };
 }
 
-/** Signs of progress in the messages from the model's last answer on: counts and hashes, never a text. */
+/** Signs of progress from the model's last answer on: counts and hashes, never a text. */
 export interface WorkFacts
   extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
-  /** Index of the first of these messages. */
+  /** Index of the first message counted. */
   readonly since: number;
-  /** A hash of the name and arguments of each call. */
+  /** Hash of name and arguments of each call. */
   readonly calls: readonly string[];
-  /** Outcomes of test runs, in their order. */
+  /** Outcomes of test runs, in order. */
   readonly tests: readonly ('red' | 'green')[];
 }
 
-/** The usage that the provider reports; `null` for figures that it does not report. */
+/** Usage reported by the provider; `null` for figures that it does not report. */
 export interface ReportedUsage {
-  /** All input tokens, read from a cache or not. */
+  /** All input tokens, cached or not. */
   readonly input: number | null;
   readonly output: number | null;
   readonly read: number | null;
-  /** Written to a cache, of both lifetimes. */
+  /** Tokens written to a cache of either lifetime. */
   readonly written: number | null;
-  /** Of `written`, for an hour. */
+  /** Part of `written` with a one-hour lifetime. */
   readonly written1h: number | null;
-  /** Of `output`, hidden reasoning. Absent: not reported. */
+  /** Part of `output` that is hidden reasoning. Absent if not reported. */
   readonly reasoning?: number | null;
-  /** Tokens of further model calls within the request, such as a compaction: billed, and in no other figure. */
+  /** Tokens of further model calls within the request, such as a compaction: billed, but in no other figure. */
   readonly besides?: Omit<ReportedUsage, 'besides'> | undefined;
 }
 
-/** The provider's count of a request as the client sent it. */
+/** The provider's token count of a request, as the client sent it. */
 export interface CountAnswer {
   /** Tokens; `null` if the provider gave no count. */
   readonly input: number | null;
@@ -122,65 +119,65 @@ export interface CountAnswer {
   readonly failure: string;
 }
 
-/** A request that a model answered. Holds no text. Its time and its usage are set when it has ended. */
+/** An answered request, without any text. Time and usage are set when it ends. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
-  /** Tokens of the answer, estimated if they are not reported. Default: 0. */
+  /** Tokens of the answer, estimated if not reported. Default: 0. */
   readonly answerTokens?: number | undefined;
-  /** Hashes of the tools and of the instructions outside the messages. */
+  /** Hashes of the tools, and of the instructions outside the messages. */
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly MessageFacts[];
-  /** What was cut before the messages; absent if nothing was. */
+  /** Cuts before the messages; absent if there are none. */
   readonly head?: HeadFacts | undefined;
-  /** Bytes of the forwarded body. */
+  /** Size of the forwarded body. */
   readonly bytes: number;
-  /** The provider's count of the body as the client sent it. Absent: not asked. */
+  /** The provider's count of the received body. Absent if it was not requested. */
   readonly counted?: CountAnswer;
-  /** Number of messages up to the last one that the client asked to be cached; `null` if it asks for none. */
+  /** Number of messages up to the last cache breakpoint set by the client; `null` without one. */
   readonly cacheUpTo: number | null;
-  /** The same for a cache lifetime of an hour; absent if it asks for none. */
+  /** The same for breakpoints with a lifetime of an hour; absent without one. */
   readonly cacheHourUpTo?: number | null;
-  /** Texts that may be new. The ledger ignores those that the previous request also contained. */
+  /** Texts that may be new. The ledger ignores texts that the previous request also contained. */
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
   readonly work?: WorkFacts | undefined;
-  /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
+  /** Shared by requests with the same project, key, model, tools and system; `''` or absent if unknown. */
   readonly lineage?: string;
-  /** Hashes of the newest messages as received; at present one. */
+  /** Hashes of the newest received messages; currently one. */
   readonly newest?: readonly string[];
-  /** The first message contains the summary of another conversation. */
+  /** The first message is a summary of another conversation. */
   readonly summarised?: boolean;
-  /** Shadow mode: it was forwarded whole, and `removed` is negative: minus what would have been removed. */
+  /** Shadow mode: the request was forwarded whole, and `removed` is minus what would have been removed. */
   readonly shadow?: true;
-  /** Input tokens that the provider cleared itself, as it reports them; absent: none. */
+  /** Input tokens cleared by the provider, as reported; absent if none. */
   readonly cleared?: number | undefined;
-  /** Tokens that would have been put aside at this request; absent: none. */
+  /** Tokens that would have been put aside; absent if none. */
   readonly wouldBeAside?: number;
-  /** The provider reported that its history was changed, and the request is to be named in reports. */
+  /** The provider reported a changed history, and reports should list the request. */
   readonly prefixBroken?: true;
-  /** What this request adds after the model's last answer, as forwarded. */
+  /** Content added after the model's last answer, as forwarded. */
   readonly fresh: FreshFacts;
-  /** How long the client asks the provider to keep its cache. */
+  /** Cache lifetime requested by the client. */
   readonly retentionHours?: number | undefined;
-  /** As in `HeadSums`. */
+  /** See `HeadSums`. */
   readonly summary?: string;
   /** Set if the request counts towards a budget. */
   readonly metered?: MeteredFacts | undefined;
 }
 
-/** What an exchange shows by itself, for requests that count against a budget. */
+/** Facts that the exchange itself shows, for requests that count against a budget. */
 export interface MeteredFacts {
-  /** The model that the answer names, or `''`: its price applies if the request's model has none, else the ceiling. */
+  /** Model name in the answer, or `''`: priced by it if the request's model has no price, else by the ceiling. */
   readonly model: string;
-  /** At least this many tokens of output. */
+  /** Lower bound for output tokens. */
   readonly output: number;
 }
 
-/** Accepts requests as they end. Never throws or blocks. */
+/** Receives finished requests. Never throws or blocks. */
 export interface LedgerSink {
   request(facts: RequestFacts): void;
-  /** Adds figures that are known without a bill. */
+  /** Adds figures that do not depend on a bill. */
   count(groups: readonly SumGroup[]): void;
   /** Records that lines behind a marker were recovered. */
   recovered(pruneId: string, tokens: number): void;

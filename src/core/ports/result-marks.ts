@@ -1,17 +1,17 @@
 /**
- * Which originals were given out, and which results were put aside, by prune id. Methods reject with
+ * Marks of originals that were recovered and of results that were put aside, by prune id. Methods reject with
  * `StoreUnavailable`.
  */
 export interface ResultMarks {
-  /** Returns the ids of originals of which lines were given out. */
+  /** Returns the ids of originals from which lines were recovered. */
   givenOut(pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns the ids that were put aside. */
   putAside(pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
   noteAside(pruneIds: readonly string[]): Promise<void>;
   /**
-   * Records that lines of originals were given out.
+   * Records that lines of originals were recovered.
    *
-   * @returns the ids that were put aside and not given out since
+   * @returns the ids that were put aside and had not been recovered since
    */
   noteGivenOut(pruneIds: readonly string[]): Promise<readonly string[]>;
 }

@@ -1,29 +1,29 @@
 import type { Purpose, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { RequestScope, SeenSegment } from './segments.ts';
 
-/** A text of a tool's result that is long enough to be stored. */
+/** A tool result text that is long enough to be stored. */
 export interface SeenResult {
   readonly text: string;
-  /** `textHash` of the text, and the prune id under which it is stored whole. */
+  /** `textHash` of the text, and the prune id under which the whole text is stored. */
   readonly hash: string;
   readonly pruneId: string;
-  /** Of the whole string that contains it. */
+  /** Hash of the whole string that contains the text. */
   readonly outerHash: string;
   readonly tool: string;
   readonly path: string;
-  /** What the call asked for, in the words of its arguments. */
+  /** What the call requested, taken from its arguments. */
   readonly said: string;
-  /** Hash of the call's name and arguments; `''` if neither is known. */
+  /** Hash of the call's name and arguments; `''` if both are unknown. */
   readonly call: string;
-  /** Id of the call, or the name of its function; `null` for a result in a message of the user. */
+  /** Call id or function name; `null` for a result in a user message. */
   readonly callId: string | null;
 }
 
-/** A message that an observer has not seen before. Its texts are gone once the observers have seen it. */
+/** A message that is new to an observer. Its texts are released once all observers have seen it. */
 export interface SeenMessage {
   readonly index: number;
   readonly role: ScannedMessage['role'];
-  /** The texts of a user's message, results apart. */
+  /** The texts of a user message, without results. */
   readonly words: readonly string[];
   /** The first characters of an item that is neither a message nor a result, as in the body; otherwise `''`. */
   readonly head: string;
@@ -31,30 +31,30 @@ export interface SeenMessage {
   readonly results: readonly SeenResult[];
 }
 
-/** What observers know of a request as a whole: the same object with each part of it. Holds no text. */
+/** Facts about a request as a whole, without texts. Every part of the request carries the same object. */
 export interface SeenRequestHead {
   readonly scope: RequestScope;
   readonly conversationId: string;
-  /** For each message, a hash of it and of all messages before it. */
+  /** For each message, a hash over all messages up to it. */
   readonly prefixes: readonly string[];
   /** Number of messages. */
   readonly messages: number;
-  /** Index of the first message that was read in this request; those before it are known from an earlier one. */
+  /** Index of the first message that was parsed in this request; earlier ones are known from a previous request. */
   readonly first: number;
   /** Size of the body. */
   readonly bytes: number;
   readonly model: string;
-  /** What the client wants; `null` if pruning is disabled for its project. */
+  /** What the client requested; `null` if pruning is disabled for its project. */
   readonly purpose: Purpose | null;
-  /** The id of its session, as the client names it; `''` if it does not. */
+  /** The client's session id; `''` without one. */
   readonly session: string;
-  /** The first messages of the conversation end before this one: they may contain a summary of an earlier one. */
+  /** End (exclusive) of the opening messages, which may contain a summary of an earlier conversation. */
   readonly opening: number;
-  /** Its results may be stored. */
+  /** Whether results of this request may be stored. */
   readonly keepsResults: boolean;
   /** Whether originals belong to projects. */
   readonly isOwned: boolean;
-  /** Under which project and directives its segments are recorded; `null`: they are not. */
+  /** Project and directives under which segments are recorded; `null` if they are not recorded. */
   readonly segments: SegmentsHead | null;
 }
 
@@ -62,27 +62,27 @@ export interface SegmentsHead {
   readonly scope: RequestScope;
   /** Changes with the directives that apply. */
   readonly version: string;
-  /** The conversation has only begun: there is nothing that could be collected. */
+  /** The conversation has only begun, so there is nothing to collect. */
   readonly hasOnlyBegun: boolean;
 }
 
-/** Some consecutive messages of a request, in order. */
+/** Consecutive messages of a request, in order. */
 export interface Seen {
   readonly request: SeenRequestHead;
   readonly messages: readonly SeenMessage[];
-  /** Whether these are the last ones of the request. */
+  /** Whether these are the last messages of the request. */
   readonly isLast: boolean;
 }
 
 /**
- * Observes what requests bring that is new. Synchronous and cheap: it takes facts, never touches a body, keeps no
- * text beyond a bound, and does no work that grows with the history.
+ * Observes the new parts of requests. Must be synchronous and cheap: no access to the body, bounded memory for texts,
+ * and no work that grows with the history.
  */
 export interface Observer {
-  /** Index of the first message of a request that it has not seen; the number of messages if it has seen all. */
+  /** Index of the first message that the observer has not seen; the number of messages if it has seen all. */
   newFrom(request: SeenRequestHead): number;
-  /** Receives each request, before its messages and even if all of these are known. */
+  /** Called for each request before its messages, even if all of them are known. */
   begin?(request: SeenRequestHead): void;
-  /** Receives the messages of a request from `newFrom` on, part by part. */
+  /** Called with the messages of a request from `newFrom` on, part by part. */
   see(seen: Seen): void;
 }

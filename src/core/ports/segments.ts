@@ -4,12 +4,12 @@
  */
 export type SegmentType = 'message' | 'code' | 'log' | 'note' | 'decision' | 'summary';
 
-/** What produced a segment; `edit` is the answer to a call that changed files. */
+/** Origin of a segment; `edit` is the answer to a call that changed files. */
 export type Effect = 'asked' | 'said' | 'attached' | 'read' | 'edit' | 'search' | 'list' | 'run' | 'other';
 
 /**
- * How a segment is sent: `pin` keeps it whole, `stash` replaces it with a recoverable marker, `delete` with a marker
- * that cannot be recovered. `aside` is a stash of an old result while the provider's cache was cold.
+ * How a segment is sent. `pin` keeps it whole; `stash` replaces it with a recoverable marker; `delete` replaces it with
+ * an unrecoverable one. `aside` is a stash of an old result while the provider's cache was cold.
  */
 export type DirectiveAction = 'pin' | 'stash' | 'aside' | 'delete';
 
@@ -17,21 +17,21 @@ export type DirectiveAction = 'pin' | 'stash' | 'aside' | 'delete';
 export interface RequestScope {
   /** `x-mcp-pruner-project`, or `default`. */
   readonly project: string;
-  /** `x-mcp-pruner-task`, or `''`: then the conversation is the task. */
+  /** `x-mcp-pruner-task`, or `''`, in which case the conversation is the task. */
   readonly task: string;
   readonly requestId: string;
   /** Product name of the user agent; absent if unknown. */
   readonly client?: string;
-  /** The same with its version, as in `claude-cli/2.1.332`. */
+  /** Product name and version, as in `claude-cli/2.1.332`. */
   readonly agent?: string;
 }
 
-/** A segment as a request contains it. Holds its text, so it must not be kept once it has been recorded. */
+/** A segment of a request, with its text. Must not be retained after it was recorded. */
 export interface SeenSegment {
-  /** `seg_` and 12 base-32 characters: the same whenever the same text is the answer to the same call. */
+  /** `seg_` and 12 base-32 characters; the same text as answer to the same call always has the same id. */
   readonly id: string;
   readonly text: string;
-  /** Index of its message. */
+  /** Index of the message. */
   readonly ordinal: number;
   readonly role: 'user' | 'assistant' | 'tool';
   readonly type: SegmentType;
@@ -41,82 +41,82 @@ export interface SeenSegment {
   readonly lines: number;
   readonly tool: string;
   readonly path: string;
-  /** First and last line of the file that was asked for; 0 if unknown. */
+  /** First and last line of the requested range of a file; 0 if unknown. */
   readonly startLine: number;
   readonly endLine: number;
-  /** The call's id, and a hash of its name and arguments; `''` if it answers no call. */
+  /** Call id, and a hash of the call's name and arguments; `''` if the segment answers no call. */
   readonly callId: string;
   readonly callKey: string;
-  /** What the call asked for: paths, patterns, a command. Text of the conversation, like `text`. */
+  /** What the call requested: paths, patterns, a command. This is conversation text, like `text`. */
   readonly wanted: string;
-  /** Files that the call changed. */
+  /** Files changed by the call. */
   readonly edited: readonly string[];
-  /** The proxy must not stash it automatically: the settings exempt it, or the agent has recovered it. */
+  /** Excluded from automatic stashing: exempt by settings, or recovered by the agent. */
   readonly exempt: boolean;
   readonly directed: DirectiveAction | null;
-  /** Prunes in the store that contain lines of it. */
+  /** Stored prunes that contain lines of the segment. */
   readonly pruneIds: readonly string[];
 }
 
-/** The segments of a request: the new ones, or (`whole`) all. */
+/** The segments of a request: only new ones or, with `whole`, all. */
 export interface SeenRequest {
   readonly project: string;
   readonly task: string;
   /** Product name of the user agent; absent if unknown. */
   readonly client?: string | undefined;
-  /** First words of the user; absent or `''` if unknown. */
+  /** First words of the user; absent or `''` if unknown.  */
   readonly opening?: string | undefined;
   readonly conversationId: string;
-  /** How many messages it has. */
+  /** Number of messages. */
   readonly messages: number;
   /** Whether `segments` covers all messages and not only the new ones. */
   readonly whole: boolean;
   readonly segments: readonly SeenSegment[];
 }
 
-/** The fields of `SeenSegment` that are stored. */
+/** The stored fields of `SeenSegment`. */
 type KeptOfSeen =
   | ('id' | 'ordinal' | 'role' | 'type' | 'effect')
   | ('tokens' | 'lines' | 'tool' | 'path' | 'startLine' | 'endLine');
 
-/** Facts about a segment that are stored; no text. Keys are hashes of paths, identifiers and call ids. */
+/** Stored facts about a segment, without text. Keys are hashes of paths, identifiers and call ids. */
 export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
-  /** Hash of the call's name and arguments; 0 if it answers no call. */
+  /** Hash of the call's name and arguments; 0 if the segment answers no call. */
   readonly callKey: number;
-  /** What it is about, by which others refer to it. */
+  /** Keys of the segment's own subject, by which other segments refer to it. */
   readonly about: Uint32Array;
-  /** What it refers to. */
+  /** Keys that the segment refers to. */
   readonly mentions: Uint32Array;
-  /** Files that were changed by its call. */
+  /** Files changed by the call. */
   readonly edited: Uint32Array;
 }
 
 /** A segment of a request without its text. */
 export interface ReadSegment extends SegmentFacts, Pick<SeenSegment, 'directed' | 'pruneIds'> {}
 
-/** As `SeenRequest`, without texts. */
+/** `SeenRequest` without texts. */
 export interface ReadSegments extends Omit<SeenRequest, 'segments'> {
   readonly segments: readonly ReadSegment[];
 }
 
 /** Records the segments of requests. */
 export interface SegmentNotes {
-  /** Reads a segment; the result holds no text. */
+  /** Extracts facts from a segment; the result holds no text. */
   read(segment: SeenSegment): ReadSegment;
-  /** Records a request. Never waits. */
+  /** Records a request. Returns at once. */
   note(request: ReadSegments): void;
 }
 
 /** One request to record, or several consecutive ones of a conversation. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;
-  /** Number of requests that it represents. */
+  /** Number of requests in the batch. */
   readonly turns: number;
   readonly segments: readonly NotedSegment[];
 }
 
 export interface NotedSegment extends SegmentFacts {
-  /** Prunes in the store that contain lines of it. */
+  /** Stored prunes that contain lines of the segment. */
   readonly pruneIds: readonly string[];
   /** Prunes to erase, because the segment was deleted. */
   readonly erase: readonly string[];
@@ -130,7 +130,7 @@ export interface StoredConversation {
   /** Requests so far. */
   readonly turns: number;
   /**
-   * Number of the last request that did more than append to the one before. Segments not seen since that request are no
+   * Number of the last request that did more than append to the previous one. Segments not seen since then are no
    * longer part of the conversation.
    */
   readonly baseTurn: number;
@@ -138,18 +138,18 @@ export interface StoredConversation {
   readonly seenMs: number;
 }
 
-/** A conversation with the project that it belongs to. */
+/** A conversation with its project. */
 export interface ProjectConversation extends StoredConversation {
   readonly project: string;
 }
 
 export interface StoredSegment extends SegmentFacts {
   readonly row: number;
-  /** Name of the conversation that it was last seen in. */
+  /** Name of the conversation in which the segment was last seen. */
   readonly conversation: string;
   readonly task: string;
   readonly createdMs: number;
-  /** Numbers of the first and the latest request of its conversation that contained it. */
+  /** Numbers of the first and the last request of the conversation that contained the segment. */
   readonly firstTurn: number;
   readonly seenTurn: number;
   readonly directed: DirectiveAction | null;
@@ -159,7 +159,7 @@ export interface StoredSegment extends SegmentFacts {
 export interface Directive {
   readonly segment: string;
   readonly action: DirectiveAction;
-  /** `''`: in every conversation of the project. Otherwise the `scope` of the step that it belongs to. */
+  /** `''` means every conversation of the project. Otherwise the `scope` of a step. */
   readonly scope: string;
   /**
    * Last message index to which the directive applies, -1 for all. The same text in a later message is not affected.
@@ -169,10 +169,10 @@ export interface Directive {
 
 /** An automatic stash by the proxy. Applies to every request that begins with the messages hashed in `scope`. */
 export interface Step {
-  /** Hash of those messages. */
+  /** Hash of the step's messages. */
   readonly scope: string;
   readonly conversation: string;
-  /** How many they are. */
+  /** Number of messages. */
   readonly messages: number;
 }
 
@@ -183,7 +183,7 @@ export interface ProjectDirectives {
   readonly steps: readonly Step[];
 }
 
-/** Changes to directives, made together or not at all. */
+/** A set of changes to directives, applied atomically. */
 export interface DirectiveChange {
   readonly project: string;
   readonly set: readonly Directive[];
@@ -193,25 +193,25 @@ export interface DirectiveChange {
    */
   readonly clear: readonly string[];
   readonly step?: Step;
-  /** Prunes whose originals are erased in addition to those known to contain lines of what is deleted. */
+  /** Further prunes to erase, in addition to those known to contain lines of a deleted segment. */
   readonly erase?: readonly string[];
 }
 
 /** The store of segments and directives. Methods may throw or reject with `StoreUnavailable`. */
 export interface SegmentStore {
   /**
-   * Changes whenever directives of any project may have changed; a change by another process is noticed in the next
-   * turn of the event loop. Cheap: called once per request.
+   * Changes whenever directives of any project may have changed; changes by other processes become visible in the next
+   * event-loop turn. Cheap: called once per request.
    */
   directivesVersion(): string;
-  /** @param known - a generation that the caller has; `null` means that it is still current */
+  /** @param known - the caller's generation; the result is `null` if it is still current */
   directives(project: string, known?: number): Promise<ProjectDirectives | null>;
   change(change: DirectiveChange): Promise<void>;
   /** Records the segments of requests, in one transaction. */
   note(batches: readonly SegmentBatch[]): Promise<void>;
   /**
-   * The conversations of a project, most recently seen first, at most 1,000; with `task`, only those in which that task
-   * takes part.
+   * The conversations of a project, most recently seen first, at most 1,000; with `task`, only conversations of that
+   * task.
    */
   conversations(project: string, task?: string): Promise<readonly StoredConversation[]>;
   /** Segments of a conversation, newest message first, starting after `after` if given, at most `limit`. */
@@ -219,9 +219,9 @@ export interface SegmentStore {
     conversation: StoredConversation,
     page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
   ): Promise<readonly StoredSegment[]>;
-  /** The conversations of this name, at most one per project, most recently seen first, at most 100. */
+  /** Conversations with this name, at most one per project, most recently seen first, at most 100. */
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]>;
-  /** Ids of the prunes that contain lines of segments, by the segment's `row`; a segment without any is absent. */
+  /** Ids of the prunes that contain lines of segments, by segment `row`; segments without any are absent. */
   prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Segments of a project by id; unknown ones are absent. */
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>>;
@@ -231,9 +231,9 @@ export interface SegmentStore {
 export interface DirectivesView {
   /** Changes whenever the result of `of` may change. */
   readonly version: string;
-  /** There is no directive at all. */
+  /** Whether there is no directive at all. */
   readonly empty: boolean;
-  /** Collection steps that may apply to a conversation. */
+  /** Steps of the collectors that may apply to a conversation. */
   stepsOf(conversationId: string): readonly Step[];
   /**
    * @param ordinal - index of the message
@@ -244,45 +244,45 @@ export interface DirectivesView {
 
 /** Looks up directives; rejects with `StoreUnavailable`. */
 export interface Directives {
-  /** The cached view; `null` if the store would have to be read or is unavailable. */
+  /** The cached view; `null` if that requires a store access or the store is unavailable. */
   known(project: string): DirectivesView | null;
   view(project: string): Promise<DirectivesView>;
 }
 
-/** Checksums of what stands in front of the messages, and the model: the provider caches each combination anew. */
+/** Checksums of everything before the messages, and the model. The provider caches each combination separately. */
 export interface HeadSums {
   readonly model: string;
   readonly tools: string;
   readonly system: string;
-  /** Checksum of the client's summary of an earlier history at the beginning; `''`: there is none, absent: unknown. */
+  /** Checksum of the client's summary at the beginning of the history; `''` without one, absent if unknown. */
   readonly summary?: string | undefined;
 }
 
-/** A request for which a step may be taken. */
+/** A request that a collector may take a step for. */
 export interface CollectedRequest {
   readonly scope: RequestScope;
   readonly conversationId: string;
-  /** Of the whole request as it would be forwarded, estimated; 0 unless a collector needs it. */
+  /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
   readonly messages: number;
   readonly head: () => HeadSums;
-  /** When it arrived. */
+  /** Arrival time. */
   readonly nowMs: number;
 }
 
-/** A request of which parts may be stashed. */
+/** A request with messages that may be stashed. */
 export interface OverTokenBudget {
   readonly scope: RequestScope;
   readonly request: SeenRequest;
-  /** Of the whole request as it would be forwarded, estimated; 0 unless a collector needs it. */
+  /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
   readonly head: () => HeadSums;
   readonly nowMs: number;
-  /** A message as the client sent it, parsed. */
+  /** Returns a parsed message as the client sent it. */
   readonly messageAt: (ordinal: number) => unknown;
-  /** The step that would be taken. Its messages may be stashed. */
+  /** The step to take. Messages in its scope may be stashed. */
   readonly step: Step;
-  /** The share of the request's bytes from a message on, 0..1. */
+  /** Share of the request's bytes from a message to the end, 0..1. */
   readonly shareFrom: (ordinal: number) => number;
 }
 
@@ -291,22 +291,22 @@ export interface Collector {
   /** Whether a request may require a step. Cheap: called once per request. */
   mayNeedStep(request: CollectedRequest): boolean;
   /**
-   * Takes one big step if it frees enough or saves money.
+   * Takes one large step if it frees enough tokens or saves money.
    *
-   * @returns whether directives were set; they are durable then
+   * @returns whether directives were set; if so, they are durable
    */
   collect(over: OverTokenBudget): Promise<boolean>;
 }
 
 /**
- * Lets the provider clear old results itself, where it verifies the history: the field `context_management` is added to
- * each request of a conversation from some request on.
+ * Lets a provider that verifies the history clear old results itself. From some request on, every request of a
+ * conversation gets the field `context_management`.
  */
 export interface ProviderEdits {
-  /** Whether the field may be added from now on. Cheap: called once per request. */
+  /** Whether the field may be added from this request on. Cheap: called once per request. */
   mayBegin(request: CollectedRequest): boolean;
   /**
-   * Decides whether the field is added from this request on. If so, the step and its directive are stored.
+   * Decides whether the field is added from this request on. If so, stores the step and its directive.
    *
    * @throws StoreUnavailable
    */
@@ -317,15 +317,15 @@ export interface ProviderEdits {
   noteRefused(model: string): Promise<void>;
 }
 
-/** What the pipeline of a request needs for segments. */
+/** Segment-related ports of the request pipeline. */
 export interface SegmentPorts {
   readonly directives: Directives;
   /** Puts old results aside when the provider's cache is cold. */
   readonly coldCollector?: Collector;
-  /** Keeps conversations within a budget of tokens. */
+  /** Keeps conversations within a token budget. */
   readonly collector?: Collector;
-  /** Lets the provider clear old results where it verifies the history. */
+  /** Lets the provider clear old results if it verifies the history. */
   readonly providerEdits?: ProviderEdits;
-  /** Stashes segments if that saves money; used only while the conversation is within its token budget. */
+  /** Stashes segments if that saves money. Runs only while the conversation is within its token budget. */
   readonly costCollector?: Collector;
 }

@@ -1,47 +1,47 @@
-/** What is known of one declaration of a tool, by one client of a project. */
+/** Statistics of one tool declaration, for one client of a project. */
 export interface ShelfTool {
   readonly project: string;
-  /** Product name of the user agent, without its version. */
+  /** Product name of the user agent, without version. */
   readonly client: string;
   readonly name: string;
   /** As in `Declaration`. */ readonly kind: 'plain' | 'deferred' | 'never';
-  /** Of the whole declaration, estimated. */
+  /** Estimated tokens of the whole declaration. */
   readonly tokens: number;
-  /** What shortening would take off, its markers subtracted. */
+  /** Tokens that shortening would save, markers subtracted. */
   readonly saves: number;
   /**
-   * Number of conversations whose first request declared it and was answered, and the number of UTC days on which they
+   * Number of conversations whose answered first request declared the tool, and the number of UTC days on which they
    * began.
    */
   readonly conversations: number;
   readonly days: number;
   readonly calls: number;
-  /** Epoch milliseconds; `null`: never called. */
+  /** Epoch milliseconds; `null` if never called. */
   readonly lastCallMs: number | null;
-  /** When it was declared first, in epoch milliseconds. */
+  /** Time of the first declaration, in epoch milliseconds. */
   readonly firstMs: number;
-  /** Dollars that requests paid for it. */
+  /** Dollars paid for the declaration. */
   readonly dollars: number;
-  /** It is on the shelf: new conversations get it shortened, if the setting says so. */
+  /** The tool is on the shelf: new conversations get it shortened if the setting allows it. */
   readonly shelved: boolean;
 }
 
-/** What is removed from one description of a tool, identified by the hash of the description. Holds no text. */
+/** A cut in one tool description, identified by the description's hash. Holds no text. */
 export interface ShelfCut {
-  /** The tool's name, as in its declaration. */
+  /** Tool name as declared. */
   readonly tool: string;
-  /** Whether the description is the tool's own, and not one of a parameter. */
+  /** Whether the description belongs to the tool itself, not to a parameter. */
   readonly ofTool: boolean;
-  /** Of the whole description. */
+  /** Hash of the whole description. */
   readonly textHash: string;
-  /** Characters at its beginning that stay, in UTF-16 units. */
+  /** Number of leading characters that stay, in UTF-16 units. */
   readonly chars: number;
-  /** As the marker names them. */
+  /** Line range in the marker. */
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
   readonly pruneId: string;
-  /** Estimated, the marker subtracted. */
+  /** Estimated tokens, the marker subtracted. */
   readonly tokensSaved: number;
 }
 
@@ -49,14 +49,14 @@ export interface ShelfCut {
 export interface NewConversation {
   readonly project: string;
   readonly conversation: string;
-  /** What is taken from its tools; empty: it begins with whole ones. */
+  /** Cuts in its tools; empty if it begins with whole tools. */
   readonly cuts: readonly ShelfCut[];
-  /** An existing decision about the same conversation still applies if it was used within this many milliseconds. */
+  /** A decision about the same conversation is reused if it was used within this time, in milliseconds. */
   readonly decisionTtlMs: number;
   readonly atMs: number;
 }
 
-/** A tool as the first request of a conversation declared it. */
+/** A tool declaration in the first request of a conversation. */
 export interface SeenDeclaration extends Pick<ShelfTool, 'name' | 'kind' | 'tokens' | 'saves'> {
   readonly hash: string;
 }
@@ -66,53 +66,53 @@ export interface SeenTools {
   readonly project: string;
   readonly client: string;
   readonly conversation: string;
-  /** It contains no message of the model. */
+  /** Whether the request contains no message of the model. */
   readonly isFirst: boolean;
   readonly declarations: readonly SeenDeclaration[];
-  /** How often the conversation has called each tool by now, its newest answer included. */
+  /** Number of calls of each tool in the conversation so far, including the newest answer. */
   readonly calls: ReadonlyMap<string, number>;
-  /** Tools whose descriptions were shortened in this request, and the tokens that this took off it. */
+  /** Tools with shortened descriptions in this request, and the tokens saved. */
   readonly shortened: ReadonlySet<string>;
   readonly tokensSaved: number;
-  /** Tools that are left whole by name. */
+  /** Whether a tool is exempt by name. */
   readonly never: (name: string) => boolean;
   readonly atMs: number;
 }
 
-/** What a conversation declared, for the bills of its requests. */
+/** Declarations of a conversation, for billing its requests. */
 export interface ShelfConversation {
-  /** Tokens that the shelf would take off each of its requests. */
+  /** Tokens that the shelf would save in each request. */
   readonly wouldSave: number;
-  /** Rows of its declarations. */
+  /** Row ids of the declarations. */
   readonly tools: readonly number[];
 }
 
-/** What a request paid. */
+/** Cost of the tools in one request. */
 export interface ShelfCharge {
   readonly project: string;
   /** UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly tools: readonly number[];
-  /** Tokens that were sent although they were not needed. */
+  /** Tokens sent although they were not needed. */
   readonly wouldSave: number;
-  /** What was removed. */
+  /** Savings by shortening. */
   readonly saved: ShelfSums;
   /** Price of one token of the tools, in dollars. */
   readonly rate: number;
 }
 
-/** Tokens of all requests, and dollars. */
+/** Tokens over all requests, and dollars. */
 export interface ShelfSums {
   readonly tokens: number;
   readonly usd: number;
 }
 
-/** What the shelf saved in some days. */
+/** Savings by the shelf over some days. */
 export interface ShelfTotals {
-  /** What shortening would have saved in addition to what it saved. */
+  /** Savings by shortening, had it been applied everywhere, in addition to `saved`. */
   readonly wouldSave: ShelfSums;
   readonly saved: ShelfSums;
-  /** Calls of tools whose descriptions were shortened. */
+  /** Calls of tools with shortened descriptions. */
   readonly called: number;
 }
 
@@ -122,10 +122,10 @@ export interface ShelfTotals {
  */
 export interface ShelfStore {
   /**
-   * Puts unused tools on the shelf, at most once per UTC day for a project and client, and returns the hashes of the
-   * declarations that are on it for new conversations. A tool that was called is no longer on it.
+   * Puts unused tools on the shelf, at most once per UTC day, project and client. Returns the hashes of the shelved
+   * declarations for new conversations. A call removes a tool from the shelf.
    *
-   * @param query.never - tools that are never put there
+   * @param query.never - tools that are never shelved
    */
   updateShelf(query: {
     readonly project: string;
@@ -139,7 +139,7 @@ export interface ShelfStore {
    * @returns the decision that applies: an existing one wins
    */
   begin(conversation: NewConversation): Promise<readonly ShelfCut[]>;
-  /** What was decided when a conversation began; `null` if nothing was recorded. Keeps the record for 90 more days. */
+  /** The decision made when a conversation began; `null` if nothing was recorded. Extends the record by 90 days. */
   cutsOf(query: {
     readonly project: string;
     readonly conversation: string;
@@ -148,7 +148,7 @@ export interface ShelfStore {
   /** Counts a conversation with its first request, and each of its calls once, in whichever request it occurs. */
   record(request: SeenTools): Promise<ShelfConversation>;
   charge(charge: ShelfCharge): Promise<void>;
-  /** All declarations, those with most tokens first, at most 10,000. */
+  /** All declarations, by tokens descending, at most 10,000. */
   tools(query: { readonly project?: string }): Promise<readonly ShelfTool[]>;
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfTotals>;
 }

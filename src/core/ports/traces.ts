@@ -6,9 +6,9 @@ export type SpanFacts = Readonly<Record<string, string | number | boolean | read
 
 type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Spans of requests, for a tracing SDK that the user has registered. Never changes the result of the work. */
+/** Spans of requests, for a tracing SDK registered by the user. Never affects the traced work. */
 export interface Traces {
-  /** Runs a request as a span, as a child of the one that its `traceparent` names. */
+  /** Runs a request as a span, as a child of the span in its `traceparent`. */
   request<T>(headers: RequestHeaders, facts: SpanFacts, work: () => Promise<T>): Promise<T>;
   /** Runs a part of the current request as a span. */
   part<T>(name: SpanName, work: () => Promise<T>): Promise<T>;

@@ -6,33 +6,33 @@ import type { KeptResults } from './writer.ts';
 /** A store whose texts are compressed and indexed in small steps. Each returns whether there is more to do. */
 export interface ArchivedStore {
   readonly recall: Pick<RecallStore, 'index' | 'merge'>;
-  /** Absent: something else compresses texts. */
+  /** Absent if texts are compressed elsewhere. */
   pack?(): Promise<boolean>;
 }
 
-/** A conversation without new results for this long has left the model's context, or is at rest. */
+/** After this time without new results, a conversation is idle, or its results have left the model's context. */
 const ACTIVE_MS = 60_000;
-/** Time without new results after which the index is tidied. */
+/** Time without new results after which the index is compacted. */
 const QUIET_MS = 10_000;
-/** Pause between steps, in which others may write. */
+/** Pause between steps, so that other writers get a chance. */
 export const PAUSE_MS = 10;
 const MAX_ACTIVE = 1_000;
-/** Number of new results after which some may have to be indexed although their conversation goes on. */
+/** Number of new results after which some may have to be indexed although their conversation is still active. */
 const LOOKED_AT = 8;
-/** So many characters count as a further result. */
+/** Every so many characters count as one more result. */
 const CHARS_OF_RESULT = 8_000;
 
 /**
- * Compresses and indexes what was stored, in small steps. Results of a conversation that goes on are indexed later:
- * while the model sees them, nobody searches for them.
+ * Compresses and indexes stored texts in small steps. Results of active conversations are indexed later, because the
+ * model still sees them and does not search for them.
  */
 export class Archiving {
   readonly #store: ArchivedStore;
   readonly #clock: Clock;
-  /** When each conversation last brought a result. */
+  /** Time of the last result of each conversation. */
   readonly #active = new Map<string, number>();
   #lastMs: number;
-  /** Number of results brought since the last look for results to index; at the start an earlier process may have left some. */
+  /** Results received since the last check for indexing. Starts high, because an earlier process may have left some. */
   #unlooked = LOOKED_AT;
 
   constructor(store: ArchivedStore, clock: Clock) {
@@ -41,7 +41,7 @@ export class Archiving {
     this.#lastMs = clock.nowMs();
   }
 
-  /** Records that a conversation brought results. */
+  /** Records that a conversation produced results. */
   brought({ conversationId, results }: Pick<KeptResults, 'conversationId' | 'results'>): void {
     for (const { text } of results) this.#unlooked += 1 + text.length / CHARS_OF_RESULT;
     this.#lastMs = this.#clock.nowMs();
@@ -53,14 +53,14 @@ export class Archiving {
     }
   }
 
-  /** Takes one step. @returns milliseconds until the next one, or `null` if everything is done */
+  /** Takes one step. @returns milliseconds until the next step, or `null` if nothing is left to do */
   async step(): Promise<number | null> {
     const { recall } = this.#store;
     const nowMs = this.#clock.nowMs();
     for (const [conversation, lastMs] of this.#active)
       if (nowMs - lastMs >= ACTIVE_MS && this.#active.delete(conversation)) this.#unlooked = LOOKED_AT;
     if (await this.#store.pack?.()) return PAUSE_MS;
-    // a few results of conversations that go on stay where they are
+    // a few results of active conversations may stay unindexed
     if (this.#unlooked >= LOOKED_AT) {
       const left = { conversations: [...this.#active.keys()], results: MAX_WAITING_RESULTS, chars: MAX_WAITING_CHARS };
       if (await recall.index(left)) return PAUSE_MS;

@@ -12,35 +12,35 @@ import type { KeptResult, ResultSink } from './writer.ts';
 export interface ResultKeeperOptions {
   readonly sink: ResultSink;
   readonly clock: Clock;
-  /** Deleted texts are not stored again; absent: nothing can be deleted. */
+  /** Used to skip deleted texts. Absent if nothing can be deleted. */
   readonly directives?: Directives;
   /**
-   * Lifetime of originals, in milliseconds. A result is stored again at most once per eighth of it, to extend its
+   * Lifetime of originals, in milliseconds. Each result is stored again at most once per eighth of it, to extend its
    * expiry.
    */
   readonly ttlMs: number;
   readonly onFailure: FailureReporter;
-  /** Writes together with other parts of the process. Default: alone. */
+  /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
 }
 
-/** Maximum number of characters that wait to be stored. Results beyond it are stored with the next request. */
+/** Maximum number of characters waiting to be stored. Results beyond it are stored with the next request. */
 const MAX_WAITING_CHARS = 8 * 1024 * 1024;
-/** Maximum number of remembered message ends, from which a later request continues. */
+/** Maximum number of remembered message ends, from which later requests continue. */
 const MAX_ENDS = 4_000;
-/** Number of ends remembered for each request: several, because clients change the last messages. */
+/** Message ends remembered per request: several, because clients change the last messages. */
 const ENDS_OF_REQUEST = 4;
-/** Number of texts and of characters after which a transaction is written. */
+/** Maximum number of results and of characters per transaction. */
 const WRITTEN_RESULTS = 16;
 const WRITTEN_CHARS = 128 * 1024;
-/** Characters that take as long to write as a row. */
+/** Number of characters whose writing takes as long as a row. */
 const ROW_CHARS = 640;
 const MAX_NAME_CHARS = 500;
 
-/** A result on its way to the store. */
+/** A result waiting to be stored. */
 interface Result extends SeenResult {
   readonly ordinal: number;
-  /** Number of earlier results of the same call in the same message. */
+  /** Number of preceding results of the same call in the message. */
   readonly part: number;
 }
 
@@ -52,19 +52,19 @@ interface Portion {
 }
 
 /**
- * Stores the tool results of requests, so that they can be searched. Works in the background; no request waits for it.
- * A result that cannot be stored now is stored with a later request of its conversation.
+ * Stores tool results in the background to make them searchable; no request waits for it. A result that cannot be
+ * stored now is stored with a later request of its conversation.
  */
 export class ResultKeeper implements Observer {
   readonly #options: ResultKeeperOptions;
-  /** Message ends up to which all results are stored or waiting, by a hash of the messages. */
+  /** Message ends whose results are all stored or queued, by a hash of the messages. */
   readonly #ends = new BoundedMap<string, true>(MAX_ENDS);
   #portion: Portion | null = null;
   #waiting: Portion[] = [];
-  /** Characters of all portions that wait or are being written. */
+  /** Total characters of queued and in-flight portions. */
   #chars = 0;
   readonly #behind: BackgroundWriter;
-  /** Requests of which something was not stored. */
+  /** Requests with results that were not stored. */
   readonly #incomplete = new WeakSet<SeenRequestHead>();
 
   constructor(options: ResultKeeperOptions) {
@@ -89,7 +89,7 @@ export class ResultKeeper implements Observer {
     if (isLast) this.#remember(request);
   }
 
-  /** Resolves when the results of all requests received so far are stored or could not be stored. Never rejects. */
+  /** Resolves when the results of all requests received so far are stored or have failed. Never rejects. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
@@ -116,7 +116,7 @@ export class ResultKeeper implements Observer {
     this.#behind.soon(Math.ceil(this.#chars / ROW_CHARS));
   }
 
-  /** Conversations at the same time, so that the store commits them together; each in its order. */
+  /** Writes conversations concurrently, so that the store can commit them together, but each in order. */
   async #writeWaiting(): Promise<void> {
     const byConversation = groupBy(this.#waiting, ({ request }) => request.conversationId);
     this.#waiting = [];
@@ -139,13 +139,13 @@ export class ResultKeeper implements Observer {
     }
   }
 
-  /** The next request of the conversation continues after these messages. */
+  /** Lets the next request of the conversation continue after these messages. */
   #remember(request: SeenRequestHead): void {
     if (this.#incomplete.has(request)) return;
     for (const end of this.#endsOf(request)) this.#ends.set(end, true);
   }
 
-  /** The next request of the conversation is read again. */
+  /** Makes the next request of the conversation be read from the start. */
   #forget(request: SeenRequestHead): void {
     this.#incomplete.add(request);
     for (const end of this.#endsOf(request)) this.#ends.delete(end);
@@ -157,7 +157,7 @@ export class ResultKeeper implements Observer {
   }
 
   /**
-   * The current period (an eighth of the TTL) and the scope. In a new period results are stored again, which extends
+   * Key of the current period (an eighth of the TTL) and scope. In a new period results are stored again to extend
    * their expiry.
    */
   #periodOf({ project, task }: RequestScope): string {

@@ -3,17 +3,17 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
 import type { NewDecision } from '../ports.ts';
 
-/** The prune id of a text that is stored whole; it depends on the text alone. */
+/** Prune id of a text that is stored whole, derived from the text alone. */
 export function keptId(hash: string): string {
   return pruneIdOf(keptKey(hash));
 }
 
-/** Key of the decision that stores a text whole. */
+/** Key of the decision that stores a text without cuts. */
 function keptKey(hash: string): string {
   return keyOf('kept', hash);
 }
 
-/** A decision that stores a text with nothing cut. */
+/** A decision that stores a text without cuts. */
 export function keptText(text: string, hash: string, tool: string): NewDecision {
   const lines = splitLines(text).count;
   const tokens = estimateTokens(text);

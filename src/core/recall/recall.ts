@@ -14,10 +14,10 @@ import { renderRanges } from '../../engine/text/render.ts';
 import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
 import { MAX_WAITING_RESULTS, type WaitingResult, WaitingTexts } from './waiting.ts';
 
-/** What to search for, and for whom. */
+/** A search query and its scope. */
 export interface RecallInput {
   readonly query: string;
-  /** Whole names, their ends, or globs. */
+  /** Full names, suffixes, or globs. */
   readonly path?: string | undefined;
   readonly tool?: string | undefined;
   readonly scope: 'conversation' | 'project';
@@ -28,17 +28,17 @@ export interface RecallInput {
   readonly task: string;
 }
 
-/** A stored result, with the lines that answer the query, in the spelling of the contract. */
+/** A stored result with the lines that match the query, spelled as in the contract. */
 export interface RecallHit {
   readonly prune_id: string;
-  /** First and last line, as `recover_text` counts them. */
+  /** First and last line, numbered as in `recover_text`. */
   readonly lines: string;
   readonly tool: string | null;
   readonly path: string | null;
-  /** When it last occurred, ISO 8601. */
+  /** Time of the last occurrence, ISO 8601. */
   readonly when: string;
   readonly score: number;
-  /** The same call has returned another result since. */
+  /** The same call has since returned a different result. */
   readonly superseded?: true;
   /** The lines, verbatim. */
   readonly text: string;
@@ -49,15 +49,15 @@ export interface RecallAnswer {
   /** Whether further results match. */
   readonly more: boolean;
   readonly scope: 'conversation' | 'project';
-  /** What to do if nothing was found. */
+  /** Advice if nothing was found. */
   readonly hint?: string;
 }
 
 export interface RecallOptions {
   readonly store: RecallStore;
-  /** Waits until results of recent requests are stored. */
+  /** Waits until the results of recent requests are stored. */
   readonly flush: () => Promise<void>;
-  /** Whether this process may write to the store, so that it can index results. */
+  /** Whether this process may write to the store, and can therefore index results. */
   readonly indexes: boolean;
   /** Receives the prune ids of the hits. Must not throw or block. */
   readonly onHits?: (pruneIds: readonly string[]) => void;
@@ -68,32 +68,29 @@ export const MAX_HITS = 50;
 /** Total lines of all hits. */
 const MAX_LINES = 40;
 const MAX_LINES_OF_HIT = 12;
-/** A longer line is cut around its first match. */
+/** Longer lines are cut around the first match. */
 const MAX_LINE_CHARS = 4_000;
 const MAX_QUERY_CHARS = 10_000;
-/** Maximum number of fragments of names that are looked up. */
+/** Maximum number of name fragments to look up. */
 const MAX_FRAGMENTS = 8;
 const MAX_FILES = 20;
 const FRAGMENT_WEIGHT = 0.7;
-/** Weight factor for terms that are part of a name. */
+/** Weight factor for terms that are part of a file or tool name. */
 const NAMED_GAIN = 2;
-/** Maximum number of results considered for one answer, and of those whose texts are read. */
+/** Maximum number of results considered per answer, and of results whose texts are read. */
 const CONSIDERED = 300;
 const CANDIDATES = 40;
 const MIN_CANDIDATES = 15;
-/** Maximum number of characters read; the first `MIN_CANDIDATES` texts are always read. */
+/** Maximum number of characters read per answer; the first `MIN_CANDIDATES` texts are always read. */
 const READ_CHARS = 200_000;
-/** If a query contains this share of a call's words, it asks for that call. */
+/** A query with at least this share of a call's words refers to that call. */
 const SAME_CALL = 0.5;
-/**
- * Gain of the newest result over an old one, and the number of newer results after which this gain has fallen to a
- * third.
- */
+/** Score gain of the newest result, and the number of newer results after which the gain has dropped to a third. */
 const RECENT_GAIN = 1;
 const RECENT_RESULTS = 10;
-/** Maximum number of results that a process searches because they are not indexed yet, if it cannot index them. */
+/** Maximum number of unindexed results searched by a process that cannot index them. */
 const WAITING_READONLY = 1_000;
-/** How long an answer waits if more results than these are not indexed yet, in milliseconds. */
+/** Maximum time that an answer waits for indexing if too many results are waiting, in milliseconds. */
 const CATCH_UP_MS = 400;
 
 const NOTHING_FOUND =
@@ -143,7 +140,7 @@ export class Recall {
     return { hits, more: sorted.length > hits.length || leftOut, scope };
   }
 
-  /** For a short time, indexes results while more wait than an answer reads. */
+  /** Briefly indexes results while more are waiting than an answer can read. */
   async #catchUp(project: string): Promise<void> {
     const { store } = this.#options;
     const endMs = performance.now() + CATCH_UP_MS;
@@ -152,7 +149,7 @@ export class Recall {
     while ((await isBehind()) && performance.now() < endMs) await store.index();
   }
 
-  /** The results that are not indexed, with their texts. */
+  /** Unindexed results with their texts. */
   async #waiting(within: RecallScope): Promise<readonly WaitingResult[]> {
     const { store, indexes } = this.#options;
     const candidates = await store.waiting(within, indexes ? MAX_WAITING_RESULTS : WAITING_READONLY);
@@ -164,7 +161,7 @@ export class Recall {
     });
   }
 
-  /** Where to search; `null` if the filters match nothing. */
+  /** The search scope; `null` if the filters match nothing. */
   async #within({ project, task, path, tool }: RecallInput, scope: RecallAnswer['scope']): Promise<RecallScope | null> {
     const { store } = this.#options;
     const matching = async (of: 'tool' | 'path', pattern: string | undefined): Promise<readonly string[] | null> =>
@@ -179,7 +176,7 @@ export class Recall {
     };
   }
 
-  /** The results whose texts are read, and whether others are left out. */
+  /** Results whose texts are read, and whether others were left out. */
   async #candidates(
     within: RecallScope,
     query: readonly QueryTerm[],
@@ -223,7 +220,7 @@ export class Recall {
     });
   }
 
-  /** The rows that occurred in the caller's own task or in a conversation that it continues. */
+  /** Rows from the caller's own task, or from a conversation that it continues. */
   async #own({ project, task }: RecallInput, found: readonly RecallCandidate[]): Promise<ReadonlySet<number>> {
     if (task === '' || found.length === 0) return new Set();
     const { store } = this.#options;
@@ -238,7 +235,7 @@ interface Ranked {
   readonly score: number;
 }
 
-/** Results of calls that the query names first; otherwise in the order of the index. */
+/** Moves results of calls that the query refers to to the front; otherwise keeps the index order. */
 function sameCallsFirst(found: readonly RecallCandidate[], query: readonly QueryTerm[]): readonly RecallCandidate[] {
   const shares = new Map(found.map(({ row, about }) => [row, shareOfCall(about, query)]));
   const shareOf = ({ row }: RecallCandidate): number => {
@@ -248,7 +245,7 @@ function sameCallsFirst(found: readonly RecallCandidate[], query: readonly Query
   return found.toSorted((a, b) => shareOf(b) - shareOf(a));
 }
 
-/** The first results whose texts fit into `READ_CHARS`. */
+/** The leading results whose texts fit into `READ_CHARS`. */
 function withinReadLimit<T>(found: readonly T[], charsOf: (one: T) => number): readonly T[] {
   let chars = 0;
   return found.filter((one, i) => {
@@ -257,13 +254,13 @@ function withinReadLimit<T>(found: readonly T[], charsOf: (one: T) => number): r
   });
 }
 
-/** The weight factor of each result by its age: agents tend to read again what they have just seen. */
+/** Weight factor of each result by age: agents tend to read again what they have just seen. */
 function recencyGains(found: readonly RecallCandidate[]): ReadonlyMap<number, number> {
   const newestFirst = found.toSorted((a, b) => b.seenMs - a.seenMs || b.row - a.row);
   return new Map(newestFirst.map(({ row }, i) => [row, 1 + RECENT_GAIN * Math.exp(-i / RECENT_RESULTS)]));
 }
 
-/** Scores that differ by less count as equal; the newer result is then listed first. */
+/** Scores that differ by less are considered equal; the newer result then comes first. */
 const SCORE_STEP = Math.log(1.06);
 
 function rounded(score: number): number {
@@ -272,7 +269,7 @@ function rounded(score: number): number {
 }
 
 /**
- * By score, then by how often they were superseded, then those of the caller's own task, then the newest. A superseded
+ * Sorts by score, then by number of successors, then the caller's own task first, then newest first. A superseded
  * result never precedes its successor.
  */
 function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
@@ -300,7 +297,7 @@ function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
     );
 }
 
-/** The first hits, as far as the limit of lines allows. */
+/** The leading hits that fit into the line limit. */
 function hitsOf(ranked: readonly Ranked[], query: readonly QueryTerm[]): RecallHit[] {
   const shown = ranked.slice(0, MAX_LINES);
   const size = Math.min(MAX_LINES_OF_HIT, Math.max(1, Math.floor(MAX_LINES / Math.max(1, shown.length))));

@@ -1,28 +1,28 @@
 import { eachTerm, folded } from '../../engine/search/terms.ts';
 import type { RecallCandidate, RecallFrequencies } from '../ports/recall.ts';
 
-/** Limits for results that wait although they could be indexed: each search reads them. */
+/** Limits for unindexed results: each search reads them. */
 export const MAX_WAITING_RESULTS = 256;
 export const MAX_WAITING_CHARS = 2 * 1024 * 1024;
 
-/** A result that is not indexed, with its text. */
+/** An unindexed result with its text. */
 export interface WaitingResult {
   readonly candidate: RecallCandidate;
   readonly text: string;
 }
 
-/** Number of places in a text at which a term is looked for; further down it seldom stands for the first time. */
+/** Places in a text at which a term is looked for; it rarely becomes a whole word only after these. */
 const PLACES = 8;
-/** Characters read around a place: the longest word that is indexed. */
+/** Characters read around a place; the maximum length of an indexed word. */
 const AROUND = 64;
 
 /**
- * Results that wait to be indexed, as a query finds them. They are many while a conversation goes on, so their texts
- * are searched for the query's words as they stand, and split into words only around these.
+ * Searches results that are not indexed yet. An active conversation has many, so texts are searched for the query's
+ * words directly, and tokenised only around the matches.
  */
 export class WaitingTexts {
   readonly #found: readonly { readonly result: WaitingResult; readonly words: ReadonlySet<string> }[];
-  /** Number of results with a word; absent words occur in none. */
+  /** Number of results per word; words that occur in none are absent. */
   readonly #counts = new Map<string, number>();
 
   /** @param words - terms of the query */
@@ -39,14 +39,14 @@ export class WaitingTexts {
     });
   }
 
-  /** The frequencies with those of the texts, which the number of results includes already. */
+  /** Adds the texts' frequencies to those of the index. The number of results already includes them. */
   addTo(indexed: RecallFrequencies): RecallFrequencies {
     const withTerm = new Map(indexed.withTerm);
     for (const [word, count] of this.#counts) withTerm.set(word, (withTerm.get(word) ?? 0) + count);
     return { ...indexed, withTerm };
   }
 
-  /** The results with words of the query, at most `limit`: those whose words weigh most, and of these the first. */
+  /** Results that contain query words, heaviest first, then in order, at most `limit`. */
   best(query: readonly { readonly term: string; readonly weight: number }[], limit: number): readonly WaitingResult[] {
     const weightOf = (words: ReadonlySet<string>): number =>
       query.reduce((sum, { term, weight }) => (words.has(term) ? sum + weight : sum), 0);
@@ -58,7 +58,7 @@ export class WaitingTexts {
   }
 }
 
-/** The words that are terms of a result, not only parts of its words. */
+/** The words that are whole terms of a result, not only parts of its words. */
 function termsAmong(words: ReadonlySet<string>, { candidate: { about }, text }: WaitingResult): ReadonlySet<string> {
   const found = new Set<string>();
   const take = (term: string): void => {
@@ -68,7 +68,7 @@ function termsAmong(words: ReadonlySet<string>, { candidate: { about }, text }: 
   const lower = text.toLowerCase();
   for (const word of words) {
     let at = lower.length === text.length ? lower.indexOf(word) : -1;
-    if (at < 0) found.add(word); // spelt with accents or underscores
+    if (at < 0) found.add(word); // spelled with accents or underscores in the text
     for (let places = 0; at >= 0 && places < PLACES && !found.has(word); places++, at = lower.indexOf(word, at + 1))
       eachTerm(text.slice(Math.max(0, at - AROUND), at + word.length + AROUND), take);
   }

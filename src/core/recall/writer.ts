@@ -2,7 +2,7 @@ import type { NotedResult, RecallStore } from '../ports/recall.ts';
 import type { PackedText, StoreBatch } from '../ports.ts';
 import { keptText } from './kept-text.ts';
 
-/** Results of one request that are stored together. Holds what the store needs, and nothing else. */
+/** Results of one request that are stored together, with everything the store needs. */
 export interface KeptResults {
   readonly project: string;
   readonly task: string;
@@ -21,19 +21,19 @@ export interface KeptResult extends Pick<NotedResult, 'ordinal' | 'pruneId' | 't
 
 /** Stores results so that they can be searched. */
 export interface ResultSink {
-  /** Rejects if they could not be stored; they are then stored with a later request. */
+  /** Rejects if the results could not be stored; they are then stored with a later request. */
   write(kept: KeptResults): Promise<void>;
 }
 
 export interface ResultWriterOptions {
   readonly store: { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
-  /** `false`: only results whose original is already stored (because lines of them were cut) are recorded. */
+  /** If `false`, only results are recorded whose original is already stored (because lines of it were cut). */
   readonly keepsAll: boolean;
-  /** Compresses a text that is new; absent: the store does that later. */
+  /** Compresses a new text. If absent, the store compresses it later. */
   readonly pack?: (text: string) => PackedText;
 }
 
-/** Stores results on the thread that calls it. */
+/** Stores results on the calling thread. */
 export class ResultWriter implements ResultSink {
   readonly #options: ResultWriterOptions;
 
@@ -53,7 +53,7 @@ export class ResultWriter implements ResultSink {
     };
     const known = results.filter(({ hash }) => stored.has(hash));
     const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
-    // a stored original counts against the share of the conversation that first stored it
+    // an existing original counts against the quota of the conversation that first stored it
     const originals = [batchOf(known), batchOf(fresh, conversationId)].filter(({ decisions }) => decisions.length > 0);
     await store.recall.keep(
       originals,

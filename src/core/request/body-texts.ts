@@ -1,6 +1,6 @@
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 
-/** The strings of a body. Each is decoded at most once, however many parts of the program read it. */
+/** Decoded strings of a body. Each is decoded at most once and shared by all readers. */
 export class BodyTexts {
   readonly bytes: Buffer;
   readonly #decoded = new Map<number, string | null>();
@@ -9,7 +9,7 @@ export class BodyTexts {
     this.bytes = bytes;
   }
 
-  /** The decoded string at a place, quotes included; `null` if there is no JSON string. */
+  /** Decodes the JSON string at a span that includes its quotes; `null` if there is none. */
   at({ start, end }: Span): string | null {
     const known = this.#decoded.get(start);
     if (known !== undefined) return known;
@@ -19,10 +19,7 @@ export class BodyTexts {
   }
 }
 
-/**
- * About three million tokens, more than any model accepts. Also the most bytes that two million characters take in
- * JSON.
- */
+/** About three million tokens, more than any model accepts. Two million characters never take more bytes in JSON. */
 const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
 
 /**

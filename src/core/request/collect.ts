@@ -39,17 +39,17 @@ export class CollectStage {
   }
 
   /**
-   * @param rerunWhole - runs the request through the pipeline again, reading it from its first message
-   * @returns whether a collector stashed something, so that the request must run through the pipeline once more
+   * @param rerunWhole - runs the whole request through the pipeline again, ignoring remembered messages
+   * @returns whether a collector stashed something, so that the request must be processed once more
    */
   async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
     const { binding, read, body } = persisted.request;
-    // if the provider verifies the history, nothing of it may be stashed
+    // nothing may be stashed if the provider verifies the history
     if (binding === 'verified' || this.#collectors.length === 0) return false;
     const size = this.#sizeOf(persisted);
     const collector = this.#collectors.find((one) => one.mayNeedStep(size));
     const step = stepAt(persisted.request);
-    // what a client summarises must not lose anything
+    // a client's summary request must stay complete
     if (!collector || step === null || asksForSummary(body, read)) return false;
     const all = read.first > 0 ? await rerunWhole() : persisted;
     if (all === null) return false;
@@ -67,7 +67,7 @@ export class CollectStage {
     }
   }
 
-  /** Whether a conversation exceeds its budget but may not be stashed. */
+  /** Whether a conversation exceeds its token budget but must not be stashed. */
   isStuckOverBudget(persisted: PersistedRequest): boolean {
     if (persisted.request.binding !== 'verified' || this.#budget === undefined) return false;
     return this.#budget.mayNeedStep(this.#sizeOf(persisted));
@@ -86,7 +86,7 @@ export class CollectStage {
   }
 }
 
-/** A request as collectors judge it. */
+/** Builds a collector's view of a request. */
 export function collectedRequest({ body, read, scope, state }: ReadRequest): CollectedRequest {
   const { messages, shownId: conversationId, scanned, model } = read;
   return {
@@ -97,7 +97,7 @@ export function collectedRequest({ body, read, scope, state }: ReadRequest): Col
 
 /** The step that would be taken at a request; `null` if it has too few messages. */
 export function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
-  const messages = read.messages.length - CHECKPOINTS; // clients may change the last ones
+  const messages = read.messages.length - CHECKPOINTS; // clients may still change the last messages
   const scope = read.prefixes[messages - 1];
   return scope === undefined ? null : { scope, conversation: read.conversationId, messages };
 }
@@ -112,7 +112,7 @@ function messageAt({ request: { body, read } }: PersistedRequest, ordinal: numbe
   return span && JSON.parse(body.toString('utf8', span.start, span.end));
 }
 
-/** A request with its decisions, by which its segments are described. */
+/** A processed request, in the form needed to describe its segments. */
 export function decidedSegments({ request, decisions }: PersistedRequest): DecidedSegments {
   const { binding, read, found, steps, scope, state } = request;
   const { texts, messages, first, callOf, shownId: conversationId } = read;
@@ -121,15 +121,15 @@ export function decidedSegments({ request, decisions }: PersistedRequest): Decid
   return { texts, messages, first, found, callOf, decisionOf, conversationId, steps, scope, directives };
 }
 
-/** For each message, the share of the body's bytes from that message to the end, 0..1. */
+/** For each message, its and all later messages' share of the body's bytes, 0..1. */
 function sharesOf({ request: { body, read } }: PersistedRequest): (ordinal: number) => number {
   const end = read.messages.at(-1)?.span.end ?? 0;
   return (ordinal) => (end - (read.messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);
 }
 
 /**
- * Applies the directives (pin, stash, delete) of the project to a request: pinned texts stay whole, stashed and deleted
- * ones are replaced by a marker.
+ * Applies the project's directives to a request: pinned texts stay whole; stashed and deleted texts are replaced by a
+ * marker.
  *
  * @param language - language of the reasons in markers
  */
@@ -147,15 +147,15 @@ export function directRequest(
   return withHistory(request, known, applyDirectives(read.texts, texts, scope.project, directives, steps, language));
 }
 
-/** Fields are written out: adding one after a spread costs as much as ten others. */
+/** Fields are listed explicitly: adding a field to a spread object is about ten times slower. */
 function withHistory(request: ReadRequest, known: KnownHistory, found: readonly FoundText[]): ReadRequest {
   const { body, dialect, scope, signal, onRead, sender, policy, binding, state, read, steps } = request;
   return { body, dialect, scope, signal, onRead, sender, policy, binding, state, read, steps, known, found };
 }
 
 /**
- * The directives about texts of a request. If the provider verifies the history, only pins apply, because no sent text
- * may change.
+ * Directives that apply to a request. If the provider verifies the history, only pins apply, because sent texts must
+ * not change.
  */
 export function viewFor(binding: Binding, directives: DirectivesView): DirectivesView {
   if (binding !== 'verified' || directives.empty) return directives;

@@ -5,25 +5,25 @@ import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 import { keyOf, textHash } from '../hash.ts';
 import type { Clock } from '../ports.ts';
 
-/** What a request shows of the conversation that it belongs to. */
+/** Facts of a request that identify its conversation. */
 export interface NamedRequest {
   readonly body: Buffer;
   readonly project: string;
   readonly requestId: string;
-  /** The client's own id of the session, or `''`. */
+  /** The client's session id, or `''`. */
   readonly session: string;
   readonly contentId: string;
-  /** Without an answer of the model. */
+  /** The request contains no answer of the model. */
   readonly begins: boolean;
-  /** As in `ReadBody`. */
+  /** See `ReadBody`. */
   readonly prefixes: readonly string[];
-  /** Id of the stored answer that it continues, or `''`. */
+  /** Id of the stored answer that the request continues, or `''`. */
   readonly previous: string;
   readonly purpose: Purpose;
   readonly wire: Dialect['name'];
 }
 
-/** A request that held no answer of the model. */
+/** A first request of a conversation, without any model answer. */
 interface Opening {
   readonly name: string;
   readonly bytes: number;
@@ -33,33 +33,33 @@ interface Opening {
   answered: boolean;
 }
 
-/** Maximum numbers of ends of requests, of conversations, and of first words that are remembered. */
+/** Limits for remembered request ends, conversations, and first words. */
 const MAX_ENDS = 40_000;
 const MAX_CONVERSATIONS = 10_000;
-/** Maximum number of conversations remembered for the same first words, and for the same messages. */
+/** Maximum number of conversations remembered per first words, and per message list. */
 const MAX_ALIKE = 8;
-/** An unanswered first request with the same bytes within this time is a retry. */
+/** An unanswered first request with identical bytes within this time counts as a retry. */
 const RETRY_MS = 600_000;
 
 /**
- * Finds the shown ids of conversations, so that conversations with the same first words stay apart: by the client's
- * session, or by the wire without one, and within these by the messages of the requests that this process has seen. A
- * process that has not seen a conversation falls back to its first words.
+ * Assigns shown ids to conversations, so that conversations with the same first words stay distinct: by client session
+ * (or by wire without one), and within a session by the messages that this process has seen. For unseen conversations
+ * the id is derived from the first words.
  */
 export class ConversationNames {
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** The conversations of which some request ended with these messages, the newest last. */
+  /** Conversations with a request that ended with these messages, newest last. */
   readonly #ends = new BoundedMap<string, readonly string[]>(MAX_ENDS);
-  /** The end of the newest request of each conversation. */
+  /** End of the newest request per conversation. */
   readonly #newest = new BoundedMap<string, string>(MAX_CONVERSATIONS);
-  /** By project, session and first words. */
+  /** Keyed by project, session and first words. */
   readonly #openings = new BoundedMap<string, readonly Opening[]>(MAX_CONVERSATIONS);
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
     this.#clock = clock;
   }
 
-  /** The shown id of a request's conversation; the same if it is asked for again before the request is answered. */
+  /** The shown id of a request's conversation. Idempotent until the request is answered. */
   nameOf(request: NamedRequest): string {
     const { contentId, prefixes, purpose, project } = request;
     if (contentId === '') return '';
@@ -75,13 +75,13 @@ export class ConversationNames {
     return name;
   }
 
-  /** Records that the model answered a request. */
+  /** Records that the model answered a request in this conversation. */
   answered(project: string, name: string): void {
     for (const opening of this.#openings.get(openingKey(project, name)) ?? [])
       if (opening.name === name) opening.answered = true;
   }
 
-  /** Records an answer that the provider keeps, for requests that continue from it. */
+  /** Records an answer stored by the provider, for requests that continue from it. */
   kept(project: string, name: string, answerId: string): void {
     this.#ends.set(endKey(project, openerIn(name), keyOf('answer', answerId)), [name]);
   }
@@ -109,8 +109,8 @@ export class ConversationNames {
   }
 
   /**
-   * The newest conversation whose newest request has the longest beginning of these messages; without one, the newest
-   * of which any request had it.
+   * The conversation whose newest request is the longest prefix of these messages; otherwise the newest conversation
+   * with any request that is one.
    */
   #longest(
     { project, prefixes, previous, contentId }: NamedRequest,
@@ -130,20 +130,20 @@ export class ConversationNames {
   }
 }
 
-/** The shown id of a conversation of which nothing but its first words, its session and its wire is known. */
+/** Derives the shown id of a conversation from only its first words, session and wire. */
 export function usualShownId(contentId: string, { session, wire }: Pick<NamedRequest, 'session' | 'wire'>): string {
   const opener = session !== '' ? textHash(session).slice(0, SESSION_CHARS) : wire === 'chat' ? '' : wire;
   return shownIdOf(contentId, opener);
 }
 
-/** Stands for a conversation whose first request this process has not seen. */
+/** Placeholder for a conversation whose first request this process has not seen. */
 const TAKEN: Opening = { name: '', bytes: -1, sum: 0, atMs: 0, answered: true };
 
 function endKey(project: string, opener: string, prefix: string): string {
   return `${prefix} ${opener} ${project}`;
 }
 
-/** Common to all conversations of a session, or of a wire, with the same first words. */
+/** Key shared by all conversations of a session, or of a wire, with the same first words. */
 function openingKey(project: string, name: string): string {
   return `${contentIdOf(name)} ${openerIn(name)} ${project}`;
 }

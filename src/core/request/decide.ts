@@ -47,14 +47,14 @@ export class DecideStage {
     }
   }
 
-  /** Recorded cuts are replayed, and new texts stay whole; reports the cause. */
+  /** Replays recorded cuts, keeps new texts whole, and reports the cause. */
   whole(request: ReadRequest, cause: unknown): DecidedTexts {
     const reason = cause === TIMED_OUT ? ('timeout' satisfies FallbackCode) : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     return { decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
   }
 
-  /** Decides about all texts without the store and records nothing. */
+  /** Decides about all texts without the store and without recording anything. */
   async dry(texts: readonly FoundText[]): Promise<Map<FoundText, Decision>> {
     const open = texts.filter(({ skip }) => skip === '');
     const decisions = await this.#options.decisions.decideDry(open.map(({ job }) => job));
@@ -66,7 +66,7 @@ export class DecideStage {
     );
   }
 
-  /** Decisions about the texts of a request; `null` if they take too long. */
+  /** Decides about the texts of a request; `null` if that takes too long. */
   #decideTexts({ found, known, read, scope, binding }: ReadRequest): Promise<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
     const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
@@ -76,8 +76,8 @@ export class DecideStage {
   }
 
   /**
-   * For a request whose unpruned history the provider rejected while the store is unavailable. The answered texts are
-   * pruned again, exactly as when they were new. If the provider accepts the request, the cuts were the same as before,
+   * Handles a request whose unpruned history the provider rejected while the store is unavailable. Answered texts are
+   * pruned again, exactly as when they were new. If the provider accepts the result, the cuts equal the earlier ones,
    * so their originals are already stored.
    */
   async #repruned(request: ReadRequest): Promise<DecidedTexts> {
@@ -87,7 +87,7 @@ export class DecideStage {
     return { decisions, fresh: [], fallbacks: [reasonOf(known.failure)], failure: known.failure };
   }
 
-  /** Another project's marker counts as unknown. */
+  /** Restricts the store's view to a project: markers of other projects count as unknown. */
   #asSeenBy(project: string): Pick<Store, 'wasServed' | 'knownPruneIds'> {
     const { store, owners } = this.#options;
     if (owners === undefined) return store;
@@ -101,11 +101,11 @@ export class DecideStage {
 /** Decisions about the texts of one request. */
 export interface DecidedTexts {
   readonly decisions: ReadonlyMap<FoundText, Decision>;
-  /** Decisions and originals that the store does not have. They must be durable before anything of them is sent. */
+  /** New decisions with their originals. They must be durable before any part of them is sent. */
   readonly fresh: readonly NewDecision[];
-  /** Codes of texts that were late, and of backends that failed. */
+  /** Codes of time-outs and of backend failures. */
   readonly fallbacks: readonly string[];
-  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` if they were. */
+  /** Why no new decisions were made: a store failure or `TIMED_OUT`. `null` if they were made. */
   readonly failure: unknown;
 }
 
@@ -113,18 +113,18 @@ export interface DecidedTexts {
 interface DecideContext {
   readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
-  /** Recorded cuts; they are replayed. */
+  /** Recorded cuts to replay. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that stay whole unless a decision is stored. */
   readonly fixed: ReadonlySet<FoundText>;
 }
 
 /**
- * Decides about all texts, in this order: deleted ones; past ones with a stored decision; those without markers; and
- * those with markers, each after the texts that its markers may name. Texts that contain our markers, and texts that
- * `recover_text` has returned, stay whole unless a decision is stored.
+ * Decides about all texts, in this order: deleted texts; past texts with a stored decision; texts without markers;
+ * texts with markers, each after the texts that its markers may refer to. Texts that contain our markers, and texts
+ * that `recover_text` has returned, stay whole unless a decision is stored.
  *
- * @param outcomesBefore - the outcomes of texts of earlier messages
+ * @param outcomesBefore - outcomes of texts in earlier messages
  * @throws StoreUnavailable
  */
 async function decideTexts(
@@ -177,8 +177,8 @@ async function decideTexts(
 }
 
 /**
- * Decisions made about texts when they were new. They are looked up at every level of boldness, because the level used
- * then is not recorded. If a text was left whole at any level it stays whole, since that may be how it was sent.
+ * Finds decisions made when texts were new, at every boldness level, because the level used then is not recorded. A
+ * text left whole at any level stays whole, since it may have been sent that way.
  */
 async function decidedBefore(
   texts: readonly FoundText[],
@@ -199,10 +199,10 @@ function atEachBoldness(job: Job): readonly Job[] {
   return boldness === undefined ? [job] : BOLDNESS.map((step) => ({ ...job, boldness: { ...boldness, step } }));
 }
 
-/** All boldness steps, the mildest first. */
+/** All boldness steps, mildest first. */
 const BOLDNESS = [-2, -1, 0, 1, 2];
 
-/** Reason to leave a text whole if it has no stored decision; `false` if it may be pruned. */
+/** Reason to keep a text whole if it has no stored decision; `false` if it may be pruned. */
 type WhyWhole = (text: FoundText) => string | false;
 
 const NEVER = (): boolean => false;

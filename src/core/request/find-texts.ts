@@ -12,18 +12,15 @@ import { byCall, type Reading, readResult, readTextResult } from './results.ts';
 import { noteUserWords } from './user-signs.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 
-/**
- * Maximum size of arguments that are read: longer ones (whole files that are written) do not describe the goal of the
- * call.
- */
+/** Maximum size of call arguments to read. Longer ones (whole files being written) do not describe a goal. */
 const MAX_ARGS_BYTES = 64 * 1024;
 /**
- * Reads one message: updates the conversation with it and finds its large texts. Must be called for each message in
+ * Reads one message: updates the conversation and finds the message's large texts. Must be called for all messages in
  * order.
  */
 export function findTexts(reading: Reading): FoundText[] {
   const { texts, message, conversation } = reading;
-  // deferred tools, and Codex's tools, are listed in messages of role `other`
+  // deferred tools and Codex's tools are listed in messages with role `other`
   if (message.role === 'other' && namesRecovery(texts.bytes, message.span)) conversation.offerRecovery();
   const found = byCall(message.texts).flatMap((parts) => readResult(reading, parts));
   if (message.role === 'tool') conversation.toolAnswered();
@@ -39,7 +36,7 @@ function readAssistant({ texts, message, conversation }: Reading): void {
   foldAnswer(conversation, said, calls);
 }
 
-/** Adds a message of the model, or one item of its answer, to a conversation. */
+/** Adds a model message, or one item of its answer, to a conversation. */
 export function foldAnswer(
   conversation: Conversation,
   said: string,
@@ -52,7 +49,7 @@ export function foldAnswer(
 
 function argsText(texts: BodyTexts, args: Span | null): string {
   if (!args || args.end - args.start > MAX_ARGS_BYTES) return '';
-  // Some clients send the arguments as an object instead of JSON in a string.
+  // some clients send arguments as an object instead of a JSON string
   return texts.at(args) ?? texts.bytes.toString('utf8', args.start, args.end);
 }
 

@@ -13,55 +13,60 @@ import { textHash } from '../hash.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
 
-/** The settings that decide which texts are candidates. */
+/** Settings that determine which texts are candidates. */
 export interface FindSettings {
   readonly minPruneChars: number;
-  /** Minimum size of program output, whose repetitive kinds are cut at smaller sizes. Default: `minPruneChars`. */
+  /** Minimum size of program output, which is often repetitive and worth cutting earlier. Default: `minPruneChars`. */
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
-  /** How boldly texts are cut; absent: careful. */
+  /** How boldly texts are cut. Default: careful. */
   readonly dial?: Dial | undefined;
-  /** Language of the reasons in markers, French if absent. */
+  /** Language of the reasons in markers. Default: French. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` if absent. */
+  /** Program named in markers if the agent has no `recover_text`. Default: `mcp-pruner`. */
   readonly recoverCommand?: string;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
 }
 
-/** A text of a message that is large enough to be pruned. */
+/** A text in a message that is large enough to be pruned. */
 export interface FoundText {
   readonly messageIndex: number;
-  /** The JSON string in the body that contains it, quotes included. */
+  /** Span of the JSON string that contains the text, quotes included. */
   readonly literal: Span;
-  /** Offset of the text in the decoded string; 0 if it is the whole string, or lies in a JSON string nested in it. */
+  /** Offset in the decoded string; 0 if the text is the whole string, or lies in a JSON string nested in it. */
   readonly start: number;
-  /** Whether it is the whole decoded string. */
+  /** Whether the text is the whole decoded string. */
   readonly entire: boolean;
-  /** Its place in its message. */
+  /** Position in its message. */
   readonly place: TextPlace;
   /** Turns edits of the text into edits of the decoded string. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
   readonly job: Job;
-  /** Why the text stays whole whatever it contains: `exempt`, `recovered`, `input_too_large`, `pinned`, `past`. */
+  /**
+   * Reason to keep the text whole regardless of its content: `exempt`, `recovered`, `input_too_large`, `pinned`,
+   * `past`.
+   */
   readonly skip: string;
-  /** The form of its markers when it was first sent. Default: today's settings. */
+  /** Marker format when the text was first sent. Default: the current settings. */
   readonly render?: RenderOptions;
-  /** Prune ids named by markers in this text; `SHORT_ID`, at most once, stands for all markers without an id. */
+  /** Prune ids in the text's markers; `SHORT_ID`, at most once, stands for all markers without an id. */
   readonly markerIds: readonly string[];
-  /** Hashes of the JSON texts that contain it, outermost first. */
+  /** Hashes of the enclosing JSON texts, outermost first. */
   readonly around: readonly string[];
-  /** Lines that shell commands had given out before it; absent if there are none, or if it stays whole anyway. */
+  /**
+   * Lines that shell commands recovered before this text; absent if there are none, or if the text stays whole anyway.
+   */
   readonly recovered?: readonly RecoveredLines[];
 }
 
-/** Maximum number of recorded characters of a tool's name. */
+/** Recorded tool names are truncated to this length. */
 const MAX_NAME = 200;
-/** Maximum depth of JSON nested in JSON strings that is read. */
+/** Maximum depth for reading JSON nested in JSON strings. */
 const MAX_NESTING = 3;
 
-/** The context in which the texts of one result are decided. */
+/** A result with the context needed to decide about its texts. */
 export interface ResultInContext {
   readonly call: ToolCall | undefined;
   readonly facts: CallFacts;
@@ -69,16 +74,16 @@ export interface ResultInContext {
   readonly goal: string;
   readonly recovery: boolean;
   readonly way: RecoveryHint;
-  /** Lines that shell commands have given out up to here. */
+  /** Lines that shell commands have recovered so far. */
   readonly recovered: readonly RecoveredLines[];
 }
 
-/** Minimum length of a text that may be a candidate, in characters. */
+/** Minimum length of any candidate, in characters. */
 export function minChars({ minPruneChars, minOutputChars = minPruneChars }: FindSettings): number {
   return Math.min(minPruneChars, minOutputChars);
 }
 
-/** Minimum length of a candidate, in characters: smaller for program output than for a file. */
+/** Minimum length of this candidate, in characters; lower for program output than for files. */
 export function minCharsOf({ facts }: ResultInContext, settings: FindSettings): number {
   const { origin } = facts.hints;
   return origin === 'command' || origin === 'listing' || origin === 'search'
@@ -86,19 +91,19 @@ export function minCharsOf({ facts }: ResultInContext, settings: FindSettings): 
     : settings.minPruneChars;
 }
 
-/** A JSON string that is a result, or the part of a string that is one. */
+/** A JSON string, or a part of one, that is a tool result. */
 interface Piece {
   readonly messageIndex: number;
   readonly literal: Span;
   /** Index of the string among the message's texts. */
   readonly index: number;
-  /** Where it begins in the decoded string. */
+  /** Offset in the decoded string. */
   readonly start: number;
   readonly text: string;
   readonly entire: boolean;
 }
 
-/** A result that is too long to be decoded. It stays whole, and its text is unknown. */
+/** A result that is too long to decode. It stays whole, and its text is unknown. */
 export function unread(
   { messageIndex, literal, index }: Pick<Piece, 'messageIndex' | 'literal' | 'index'>,
   { facts, tool, goal, way }: ResultInContext,
@@ -153,10 +158,7 @@ export function textsOf(piece: Piece, result: ResultInContext, keepWhole: string
   });
 }
 
-/**
- * Whether a text is a `recover_text` result, however the client wraps it: it contains the names of the result's fields,
- * escaped or not.
- */
+/** Whether a text is a `recover_text` result, in any wrapping: detected by the result's field names, escaped or not. */
 export function containsRecovered(text: string): boolean {
   return text.includes('line_numbering') && text.includes('raw_text');
 }
@@ -196,15 +198,12 @@ export function jobOf(
   return keepWhole === '' ? base : { keepWhole, ...base };
 }
 
-/** A text of a result: the result itself, or a long string in its JSON. */
+/** A candidate in a result: the result itself, or a long string in its JSON. */
 export interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
   readonly text: string;
 }
 
-/**
- * The texts of a result that are decided about: the result itself or, if it is JSON, the long strings in it,
- * recursively.
- */
+/** Candidates in a result: the result itself or, if it is JSON, the long strings in it, recursively. */
 export function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
   if (text.length < minChars) return [];
   const fields = around.length < MAX_NESTING ? longJsonFields(text, minChars) : null;

@@ -3,22 +3,22 @@ import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { containsSummary, openingEnd } from '../compactions/signs.ts';
 import type { RewrittenRequest } from './rewritten.ts';
 
-/** Checksums of what stands before the messages of a request, and of a client's summary among the first of them. */
+/** Checksums of everything before the messages of a request, and of a client's summary in the first messages. */
 export interface BodySums {
   readonly tools: string;
   readonly system: string;
-  /** `''`: there is no summary. */
+  /** `''` if there is no summary. */
   readonly summary: string;
 }
 
 type SummedBody = Pick<RewrittenRequest, 'received' | 'outside' | 'messages'>;
 
-/** By body: cold moments and the ledger ask for the same sums. */
+/** Cached per body, because cold moments and the ledger need the same checksums. */
 const known = new WeakMap<Buffer, BodySums>();
 
 /**
- * Checksums of the tools, of the instructions, and of a client's summary of an earlier history. Leading instruction
- * messages count as instructions, on wires that send them among the messages. Computed once for each body.
+ * Computes the checksums of a body, once per body. On wires that send instructions among the messages, leading
+ * instruction messages count as instructions.
  */
 export function checksumsOf(body: SummedBody): BodySums {
   const before = known.get(body.received);
@@ -45,10 +45,10 @@ function summed({ received, outside, messages }: SummedBody): BodySums {
   return { tools: tools.toString(36), system: system.toString(36), summary: summaryIn(received, messages) };
 }
 
-/** Bytes of a text that show whether it is a summary. */
+/** Number of leading bytes that show whether a text is a summary. */
 const BEGINNING = 600;
 
-/** Checksum of the client's summary among the first messages; `''`: there is none. */
+/** Checksum of the client's summary in the first messages; `''` if there is none. */
 function summaryIn(received: Buffer, messages: RewrittenRequest['messages']): string {
   const isSummary = ({ use, literal: { start, end } }: ScannedText): boolean =>
     use === 'words' &&

@@ -4,12 +4,12 @@ import { decodeString } from '../../wires/json/cursor.ts';
 import { isTooLong } from './body-texts.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
-/** Tokens of a message's role and frame. */
+/** Token overhead of a message for its role and delimiters. */
 const FRAME_TOKENS = 4;
-/** Bytes per token of tool schemas, other fields of a request, and texts that are too long to be decoded. */
+/** Bytes per token of tool schemas, other request fields, and texts that are too long to decode. */
 const BYTES_PER_TOKEN = 4;
 
-/** Estimated tokens of a message as received: its texts and its calls. */
+/** Estimated tokens of a message as received: texts and calls. */
 export function messageTokens(bytes: Buffer, { texts, calls }: ScannedMessage): number {
   let tokens = FRAME_TOKENS;
   for (const { literal } of texts) {
@@ -24,7 +24,7 @@ export function messageTokens(bytes: Buffer, { texts, calls }: ScannedMessage): 
 }
 
 /**
- * Tokens of a request as it is forwarded, estimated.
+ * Estimated tokens of a request as forwarded.
  *
  * @param messageSum - `messageTokens` of all its messages
  */

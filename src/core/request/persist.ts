@@ -32,15 +32,15 @@ export interface PersistOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A spliced body with the records of what is about to be sent. */
+/** A spliced body, with the sent-message records to store. */
 interface SplicedBody {
   readonly spliced: Spliced;
   readonly records: readonly SentMessage[];
 }
 
 /**
- * Splices the cuts into the body and makes decisions, originals and records durable in one commit. Of two processes
- * that send the same message at once the first commit wins: the other one adopts its decisions and its records.
+ * Splices the cuts into the body and makes decisions, originals and records durable in one commit. If two processes
+ * send the same message concurrently, the first commit wins, and the other process adopts its decisions and records.
  */
 export class PersistStage {
   readonly #options: PersistOptions;
@@ -49,13 +49,13 @@ export class PersistStage {
     this.#options = options;
   }
 
-  /** @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written */
+  /** @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown */
   async run(request: ReadRequest, decided: DecidedTexts): Promise<PersistedRequest> {
     const { decisions, fallbacks, failure } = decided;
-    // after a time-out the store can still be written, and a provider that verifies the history requires records
+    // after a time-out the store is still writable, and a provider that verifies the history requires records
     if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request)))
       return this.unstored(request, decided);
-    // nothing to decide and nothing to record: no commit
+    // no texts and no records to write: no commit
     if (request.found.length === 0 && !(recordsWholeMessages(request) && wholeRecords(request).length > 0)) {
       return { request, decisions, fallbacks, spliced: this.#splice(request, decisions), failed: false };
     }
@@ -70,24 +70,24 @@ export class PersistStage {
   }
 
   /**
-   * The outcome of a request if nothing can be stored. If the provider verifies the history, the records are kept in
-   * the memory of this process.
+   * Outcome of a request if nothing can be stored. If the provider verifies the history, this process keeps the records
+   * in memory.
    */
   unstored(request: ReadRequest, { decisions, fallbacks, failure }: DecidedTexts): PersistedRequest {
-    // re-pruning decides about all answered texts, so the failure is not the reason why others stay whole
+    // re-pruning decides about all answered texts, so the failure does not explain why others stay whole
     const undecidedReason = request.policy.history === 're-prune' ? undefined : fallbacks[0];
     const { spliced, records } = this.#outgoing(request, decisions, undecidedReason);
-    // these records are needed to repeat the same bytes, although the store does not have them
+    // the records are needed to repeat the same bytes, even if the store lacks them
     const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
     if (isKept) this.#options.sent.add(records);
     return { request, decisions, fallbacks, spliced, failed: true };
   }
 
   /**
-   * Records that a request of the control group is sent whole, and that its conversation belongs there.
+   * Records that a control-group request is sent whole, and that its conversation belongs to the control group.
    *
    * @returns `false` if another conversation with the same first words has sent one of its messages shortened
-   * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
+   * @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown
    */
   async recordWhole(request: ReadRequest): Promise<boolean> {
     const { decisions, sent } = this.#options;
@@ -104,7 +104,7 @@ export class PersistStage {
     return true;
   }
 
-  /** As `recordWhole`, in the memory of this process alone. */
+  /** Like `recordWhole`, but only in the memory of this process. */
   rememberWhole(request: ReadRequest): void {
     this.#options.sent.add(controlRecords(request));
   }
@@ -128,7 +128,7 @@ export class PersistStage {
     owners?.remember(scope.project, cutIn(fresh, stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of byText) {
-        if (known.sent.has(text)) continue; // its cuts were sent before, so they are kept
+        if (known.sent.has(text)) continue; // replayed cuts were sent before, so they are kept
         const other = stored.instead.get(key);
         if (other) byText.set(text, other);
         else if (stored.refused.has(key)) byText.delete(text);
@@ -172,8 +172,8 @@ export class PersistStage {
   }
 
   /**
-   * Makes the project an owner of all cut originals, including those that another project stored first. Never rejects:
-   * ownership that cannot be written now is written with the next request of the conversation.
+   * Makes the project an owner of all cut originals, even if another project stored them first. Never rejects: a failed
+   * claim is repeated with the next request of the conversation.
    */
   async #claim(owners: Ownership, { request, spliced }: PersistedRequest): Promise<void> {
     const cut = spliced.outcomes.flatMap(({ pruneId }) => pruneId ?? []);
@@ -182,14 +182,14 @@ export class PersistStage {
   }
 }
 
-/** The prune ids of decisions that were not refused. */
+/** Prune ids of decisions that were not refused. */
 function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): string[] {
   return fresh.flatMap(({ decision: { key, pruneId } }) => (pruneId === null || refused.has(key) ? [] : pruneId));
 }
 
 /**
- * Records of the new messages that stay whole. If the provider verifies the history, these are all messages that other
- * settings might cut. Otherwise they are those with large texts: an identical message must stay whole again.
+ * Records of new messages that stay whole. If the provider verifies the history: all messages that other settings might
+ * cut. Otherwise: messages with large texts, so that an identical message stays whole again.
  */
 function wholeRecords(request: ReadRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
   const { known, read, found } = request;
@@ -204,14 +204,14 @@ function wholeRecords(request: ReadRequest, cut: ReadonlySet<string> = new Set()
   });
 }
 
-/** Records with their copies under second keys, if the provider keeps the history. */
+/** Adds copies of records under second keys, if the provider stores the history. */
 function withSecondKeys({ dialect, read }: ReadRequest, records: readonly SentMessage[]): readonly SentMessage[] {
-  // in a thread that is opened, the history is known by the messages themselves
+  // once a thread is open, its history is identified by the messages themselves
   const isKept = dialect.keepsHistory === 'items' || read.scanned.previous !== '';
   return isKept ? [...records, ...underSecondKeys(records, read.secondKeys)] : records;
 }
 
-/** What is recorded of a request in the control group. */
+/** Records for a request in the control group. */
 function controlRecords(request: ReadRequest): readonly SentMessage[] {
   const { known, read } = request;
   const records = withSecondKeys(request, wholeRecords(request));
@@ -219,9 +219,9 @@ function controlRecords(request: ReadRequest): readonly SentMessage[] {
 }
 
 /**
- * Rethrows anything but a failed commit of which it is certain that nothing was written, or that need not be certain.
+ * Rethrows all errors except commits that certainly wrote nothing, or for which the policy does not require certainty.
  *
- * @throws HistoryUnknown if the policy is to wait and the commit may or may not have been written
+ * @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown
  */
 function throwIfUnsure(cause: unknown, { policy }: ReadRequest): void {
   if (!(cause instanceof StoreUnavailable)) throw cause;
@@ -229,10 +229,7 @@ function throwIfUnsure(cause: unknown, { policy }: ReadRequest): void {
   if (mayBeWritten && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
 }
 
-/**
- * Maximum number of prune ids of one request whose expiry is extended: more than a context of a million tokens
- * contains.
- */
+/** Maximum number of prune ids whose expiry one request extends: more than a context of a million tokens contains. */
 const MAX_TOUCHED = 30_000;
 
 interface SlideOptions {
@@ -243,9 +240,10 @@ interface SlideOptions {
 }
 
 /**
- * Extends the expiry of every prune id in the new part of a body, in our markers or in quoted text. Never rejects.
+ * Extends the expiry of every prune id in the new part of a body, whether in our markers or in quoted text. Never
+ * rejects.
  *
- * @param from - offset of the byte from which the body is new
+ * @param from - offset of the first new byte
  */
 export async function slideExpiry(
   { store, owners, onFailure }: SlideOptions,
@@ -269,12 +267,12 @@ export async function slideExpiry(
   }
 }
 
-/** Reading a smaller body again costs less than remembering it. */
+/** Parsing a smaller body again is cheaper than remembering it. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
 
-/** Conditions under which a later request may reuse a body without querying the store. */
+/** Conditions under which a later request may reuse the body without querying the store. */
 function validityOf({ request, failed }: PersistedRequest): Validity {
   const { state, steps, read } = request;
   const { match } = read;
@@ -287,8 +285,8 @@ function validityOf({ request, failed }: PersistedRequest): Validity {
 }
 
 /**
- * The part of a forwarded body that is remembered; `null` if it is small and has no outcomes, or if no later body
- * begins with it.
+ * The part of a forwarded body to remember; `null` if the body is small and has no outcomes, or no later body can begin
+ * with it.
  */
 export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
   const { request, spliced } = persisted;
@@ -297,7 +295,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
   const { epoch, storedAtMs, directives, steps } = validityOf(persisted);
   const { match } = read;
   const { before, messages, previous } = read.scanned;
-  // a request that continues from a stored answer is sent once: the next body begins with another answer
+  // after a request that continues a stored answer, the next body starts from another answer
   if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return null;
   const checkpoints: Checkpoint[] = read.messageEnds.map(({ message, conversation, tokens }) => {
     const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];

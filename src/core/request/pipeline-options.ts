@@ -17,26 +17,26 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly decisions: DecisionMaker;
   readonly find: FindSettings;
-  /** Settings of a project that has its own. Default: the server's settings (`find`). */
+  /** Find settings of a project with settings of its own. Default: the server's settings (`find`). */
   readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is not pruned. */
   readonly isHeldOut?: (shownId: string, project: string) => boolean;
-  /** Learned levels of boldness; without them the settings apply. */
+  /** Learned boldness levels. Default: the configured level. */
   readonly boldness?: BoldnessSteps;
-  /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
+  /** Directives and observers of segments. If absent, segments are disabled. */
   readonly segments?: SegmentPorts;
-  /** Shortens descriptions of tools; absent: all stay whole. */
+  /** Shortens tool descriptions. If absent, all stay whole. */
   readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory' | 'beginWhole'>;
-  /** Stores conversations behind answers that the provider keeps, so that they outlive this process. */
+  /** Persists the conversations behind answers that the provider stores, so that they survive a restart. */
   readonly answers?: KeptAnswers;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
-  /** Maximum memory for remembered bodies, in bytes. */
+  /** Memory limit for remembered bodies, in bytes. */
   readonly memoBytes: number;
-  /** Shared by all long work on this thread. */
+  /** Scheduler shared by all long-running work on this thread. */
   readonly turns?: Turns;
   readonly traces?: Traces | undefined;
 }

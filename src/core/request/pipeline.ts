@@ -32,15 +32,15 @@ import {
 import { ServedLines } from './served-lines.ts';
 
 const ALWAYS_PRUNE = always(PRUNE);
-/** The share of `memoBytes` that is used for records of single messages. */
+/** Share of `memoBytes` for the records of single messages. */
 const SENT_SHARE = 1 / 16;
-/** The conversation exceeds its token budget, and the provider does not allow any of it to be stashed. */
+/** The conversation exceeds its token budget, but the provider allows no stashing. */
 const OVER_BUDGET: FallbackCode = 'budget_waits_for_client';
 
 /**
- * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage takes the
- * request and returns it with its own results added. If context GC stashes something, the stages from read to persist
- * run again. No byte outside the cuts changes, and decisions about messages `0…i` depend only on those messages.
+ * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage returns
+ * the request with its results added. If context GC stashes something, the stages from read to persist run again. No
+ * byte outside the cuts changes, and decisions about messages `0…i` depend only on those messages.
  */
 export class RequestPipeline {
   readonly #options: PipelineOptions;
@@ -82,7 +82,7 @@ export class RequestPipeline {
    * Rewrites the body of a request. Recorded cuts are replayed, whatever has changed since. When it resolves, the
    * originals of all cuts and the records are stored. If the store is unavailable, new texts stay whole.
    *
-   * @throws JsonShapeError if the body is not understood; the caller then forwards it as it came
+   * @throws JsonShapeError if the body is not understood; the caller then forwards it unchanged
    * @throws HistoryUnknown if the policy is to wait for the store
    */
   async rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
@@ -102,7 +102,7 @@ export class RequestPipeline {
   }
 
   /**
-   * As `rewrite`, but uses only the memory of this process. For requests that have run out of time: remembered cuts are
+   * Like `rewrite`, but uses only in-process memory. For requests whose time limit has passed: remembered cuts are
    * replayed, and new texts stay whole.
    *
    * @throws JsonShapeError if the body is not understood
@@ -125,7 +125,7 @@ export class RequestPipeline {
     return this.#outcomeOf(unstored, [], shelved, providerClears);
   }
 
-  /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
+  /** Dry run: cuts the whole conversation as if it were new. Does not use the store and changes nothing. */
   async rewriteDry(incoming: IncomingRequest): Promise<RewrittenRequest> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
     const request = await this.#readTexts(incoming, ALWAYS_PRUNE, state, null, true);
@@ -134,7 +134,7 @@ export class RequestPipeline {
     return rewritten({ request, spliced }, []);
   }
 
-  /** Records that a provider does not know the field by which it would clear old results. Never rejects. */
+  /** Records that a provider does not support the field for clearing old results. Never rejects. */
   async providerEditRefused({ model }: RewrittenRequest): Promise<void> {
     await this.#providerEdit?.refused(model);
   }
@@ -145,15 +145,15 @@ export class RequestPipeline {
   }
 
   /**
-   * Records an answer that the provider stores, for requests that continue from it without repeating it. Known to this
-   * process at once, durable when the promise resolves. Never rejects.
+   * Records an answer that the provider stores, for requests that continue from it without repeating it. Available to
+   * this process at once, durable when the promise resolves. Never rejects.
    */
   answered(project: string, { conversation, shownId }: RewrittenRequest, turn: AnswerTurn): Promise<void> {
     this.#names.kept(project, shownId, turn.id);
     return this.#answers.add(project, conversation, turn);
   }
 
-  /** Records that a request was answered: the same request may begin another conversation from now on. */
+  /** Records that a request was answered: from now on, an identical request may begin another conversation. */
   completed(project: string, { begins, shownId }: RewrittenRequest): void {
     if (begins) this.#names.answered(project, shownId);
   }
@@ -162,7 +162,7 @@ export class RequestPipeline {
    * Read → recall → direct → decide → persist.
    *
    * @param mayResume - whether a remembered body is used
-   * @returns the outcome at once if the request is bypassed
+   * @returns the final outcome if the request is bypassed
    */
   async #run(
     incoming: IncomingRequest,
@@ -187,8 +187,8 @@ export class RequestPipeline {
   }
 
   /**
-   * Reads a request and recalls its history. If the store fails meanwhile, even a remembered body that cannot be
-   * checked against the store is used.
+   * Reads a request and recalls its history. If the store fails meanwhile, remembered bodies are reused even though
+   * they cannot be validated against the store.
    */
   async #prepare(incoming: IncomingRequest, policies: Policies, mayResume: boolean): Promise<ReadRequest> {
     const state = await this.#storeState(incoming.scope ?? NO_SCOPE);
@@ -206,7 +206,7 @@ export class RequestPipeline {
   /**
    * Read → recall → direct.
    *
-   * @param skipReason - reason for not querying the store, or `null`
+   * @param skipReason - reason to skip the store, or `null`
    */
   async #recall(
     incoming: IncomingRequest,
@@ -225,7 +225,7 @@ export class RequestPipeline {
     return directRequest(read, known, reasonLanguage);
   }
 
-  /** Reads a request and marks the lines in it that were recovered before. */
+  /** Reads a request and marks lines in it that were recovered earlier. */
   async #readTexts(
     incoming: IncomingRequest,
     policies: Policies,
@@ -239,8 +239,8 @@ export class RequestPipeline {
   }
 
   /**
-   * The outcome of a request that is forwarded unchanged: by its policy, or because its conversation was refused or
-   * belongs to the control group. `null` for all others.
+   * Outcome of a request that is forwarded unchanged because of its policy, a refused conversation or the control
+   * group; otherwise `null`.
    *
    * @throws HistoryUnknown if the policy is to wait for the store
    */
@@ -254,8 +254,8 @@ export class RequestPipeline {
   }
 
   /**
-   * As `#bypass`. What a request of the control group sends whole is recorded: another conversation with the same first
-   * words, or this one under another session, may belong to the other group. `null` if one of them has sent it shortened.
+   * Like `#bypass`, but records what a control-group request sends whole: the same conversation under another name may
+   * belong to the pruned group. `null` if that one has already sent cuts.
    */
   async #bypassRecorded(request: ReadRequest, hasShortTools: boolean): Promise<RewrittenRequest | null> {
     const bypassed = this.#bypass(request, hasShortTools);
@@ -266,15 +266,15 @@ export class RequestPipeline {
   }
 
   /**
-   * Whether the conversation belongs to the control group. A conversation that was cut before keeps its cuts. A
-   * conversation chosen for the control group stays in it, even if the configured share changes.
+   * Whether the conversation belongs to the control group. Membership is permanent, even if the configured share
+   * changes, and a conversation with cuts never joins.
    */
   #isHeldOut({ read: { shownId, editsBefore }, known, scope }: ReadRequest): boolean {
     if (known.sent.size + editsBefore.length > 0) return false;
     return known.control || (shownId !== '' && this.#options.isHeldOut?.(shownId, scope.project) === true);
   }
 
-  /** Remembers a request for the next one of its conversation, and hands it to the observers. */
+  /** Remembers a request for the next one of its conversation, and passes it to the observers. */
   #remember(persisted: PersistedRequest, shelved: ShelvedTools | null, providerClears: boolean): RewrittenRequest {
     const { request, fallbacks } = persisted;
     const isDecided = request.policy.newTexts === 'prune';
@@ -295,7 +295,7 @@ export class RequestPipeline {
     return this.#accepted.markAccepted(rewritten(persisted, fallbacks, shelved, providerClears));
   }
 
-  /** The epoch of the store and the directives; if the store is unavailable, `failure` says why. */
+  /** Reads the store's epoch and the directives; if the store is unavailable, `failure` says why. */
   async #storeState(scope: RequestScope): Promise<StoreState> {
     const { store, clock, segments } = this.#options;
     const now = clock.nowMs();
@@ -311,8 +311,8 @@ export class RequestPipeline {
   }
 
   /**
-   * The remembered body that shares the longest beginning with the request. While the store is unavailable, bodies that
-   * could not be verified against it are accepted as well.
+   * The remembered body that shares the longest prefix with the request. While the store is unavailable, unvalidated
+   * bodies are accepted too.
    */
   #findRemembered(
     { body, dialect }: IncomingRequest,
@@ -339,7 +339,7 @@ function segmentsOf(persisted: PersistedRequest): DecidedSegments {
   return persisted.request.binding === 'verified' ? ofVerifiedHistory(decided) : decided;
 }
 
-/** Whether a request went through all stages; if not, it was bypassed and is forwarded unchanged. */
+/** Whether a request went through all stages instead of being bypassed. */
 function isPersisted(result: PersistedRequest | RewrittenRequest): result is PersistedRequest {
   return 'spliced' in result;
 }

@@ -8,62 +8,59 @@ export interface TextOutcome {
   readonly messageIndex: number;
   readonly tool: string;
   readonly kind: string;
-  /** `null`: the text was left whole, and `whole` says why. */
+  /** `null` if the text was left whole; `whole` then says why. */
   readonly pruneId: string | null;
   readonly whole: string;
   readonly lines: number;
   readonly keptLines: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Tokens that were put aside, as an earlier cut had left them; 0 or absent: none. */
+  /** Tokens that were put aside, counted after any earlier cut; 0 or absent if none were. */
   readonly tokensAside?: number;
-  /** The learned level of boldness by which it was decided; absent if none was learned. */
+  /** Learned boldness level that applied; absent if none was learned. */
   readonly boldness?: number;
 }
 
-/** A replacement inside a string of the body: `[start, end)` are bytes between its quotes. */
+/** A replacement inside a string of the body; `[start, end)` are byte offsets between its quotes. */
 export interface BodyEdit {
   readonly start: number;
   readonly end: number;
   readonly bytes: Buffer;
 }
 
-/** The state after some messages, from which the reading of a later body can continue. */
+/** State after some messages, from which parsing of a later body can continue. */
 export interface Checkpoint {
   /** Offset of the byte after the last of the messages. */
   readonly at: number;
   readonly messages: number;
   readonly edits: number;
   readonly outcomes: number;
-  /** Estimated tokens of all messages so far, unpruned; 0 if no collector is configured. */
+  /** Estimated unpruned tokens of all messages so far; 0 if no collector is configured. */
   readonly tokens: number;
-  /** Immutable here; later requests continue with a fork. */
+  /** Must not be modified; later requests continue on a fork. */
   readonly conversation: Conversation;
 }
 
-/** A rewritten body, kept to recognise it as the beginning of a later one. */
+/** A rewritten body, kept so that later bodies that begin with it are recognised. */
 export interface RememberedBody {
-  /** The body as received, up to the end of its last message. */
+  /** The received body up to the end of its last message. */
   readonly prefix: PrefixBytes;
   readonly dialect: Dialect['name'];
   /** The fields before its messages. */
   readonly before: RequestHead;
   readonly messages: readonly ScannedMessage[];
-  /** For each message a hash of it and of all messages before it. */
+  /** For each message, a hash over all messages up to it. */
   readonly prefixes: readonly string[];
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];
-  /** Checkpoints at the ends of some of the last messages, in ascending order. */
+  /** Checkpoints after some of the last messages, ascending. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Answered texts were forwarded whole, and no record showed how they were sent before. */
+  /** Answered texts were forwarded whole, although no record shows how they were sent before.  */
   readonly rawHistory: boolean;
-  /** Store epoch in which all decisions of this body were stored, and the time at which they were. */
+  /** Store epoch in which all decisions of this body were stored, and the time of storing. */
   readonly epoch: string;
   readonly storedAtMs: number;
-  /**
-   * Version of the directives that applied. `steps`: the scopes of the context-GC steps that applied, separated by
-   * spaces.
-   */
+  /** Version of the applied directives. `steps`: scopes of the applied context-GC steps, separated by spaces. */
   readonly directives: string;
   readonly steps: string;
 }
@@ -74,14 +71,14 @@ export interface PrefixMatch {
   readonly checkpoint: Checkpoint;
 }
 
-/** Bodies are grouped by their first bytes before they are compared. */
+/** Bodies are grouped by this many leading bytes before they are compared. */
 const HEAD_BYTES = 512;
 /** Maximum number of remembered bodies with the same head (sub-agents share their system prompt). */
 const MAX_SIBLINGS = 12;
 
 /**
- * Remembers bodies by their bytes, so that a growing conversation costs one comparison of its history, and only new
- * messages are processed. Bounded in bytes.
+ * Cache of request bodies. For a growing conversation it reduces the work to one comparison of the history and the
+ * processing of new messages. Bounded in bytes.
  */
 export class PrefixMemo {
   readonly #byHead: LRUCache<string, RememberedBody[]>;
@@ -92,7 +89,7 @@ export class PrefixMemo {
     this.#byHead = new LRUCache({ maxSize: this.#maxBytes });
   }
 
-  /** The last checkpoint that a body shares with a remembered body accepted by `isUsable`. */
+  /** Finds the last checkpoint that a body shares with a remembered body accepted by `isUsable`. */
   find(body: Buffer, isUsable: (remembered: RememberedBody) => boolean): PrefixMatch | null {
     let best: PrefixMatch | null = null;
     const siblings = this.#byHead.get(headOf(body)) ?? [];
@@ -105,7 +102,7 @@ export class PrefixMemo {
     return best;
   }
 
-  /** Remembers a body. The one that it continues is dropped. */
+  /** Remembers a body, and drops the one that it continues. */
   add(body: RememberedBody, from: RememberedBody | null): void {
     const head = headOf(body.prefix.bytes);
     const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
@@ -125,7 +122,7 @@ function headOf(body: Buffer): string {
   return body.toString('latin1', 0, HEAD_BYTES);
 }
 
-/** Estimated memory of a call or a result recorded in a conversation. */
+/** Estimated memory per call or result recorded in a conversation. */
 const NOTE_BYTES = 400;
 
 function costOf(body: RememberedBody): number {
@@ -134,7 +131,7 @@ function costOf(body: RememberedBody): number {
   return body.prefix.memory + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 
-/** Moves a body to the front. Bodies at the end are dropped first. */
+/** Moves a body to the front. Bodies at the end are evicted first. */
 function moveToFront(bodies: RememberedBody[], body: RememberedBody): void {
   bodies.splice(bodies.indexOf(body), 1);
   bodies.unshift(body);
@@ -144,18 +141,18 @@ function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkp
   return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }
 
-/** Maximum spare capacity of a buffer that has grown once, in bytes. */
+/** Maximum spare capacity of a grown buffer, in bytes. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 
-/** A buffer that several `PrefixBytes` share, each up to its own length. Written bytes never change. */
+/** A buffer shared by several `PrefixBytes`, each with its own length. Written bytes never change. */
 interface SharedBuffer {
   readonly buffer: Buffer;
   used: number;
 }
 
 /**
- * The bytes at the beginning of a conversation, copied so that the body itself can be freed. Each turn appends its new
- * bytes to the same buffer.
+ * Copy of a conversation's leading bytes, so that the body itself can be freed. Each turn appends its new bytes to a
+ * shared buffer.
  */
 export class PrefixBytes {
   readonly bytes: Buffer;
@@ -166,7 +163,7 @@ export class PrefixBytes {
     this.bytes = storage.buffer.subarray(0, length);
   }
 
-  /** Memory that it uses, in bytes. */
+  /** Memory used, in bytes. */
   get memory(): number {
     return this.#storage.buffer.length;
   }
@@ -174,7 +171,7 @@ export class PrefixBytes {
   /**
    * Keeps the first `length` bytes of a body.
    *
-   * @param before - bytes of an earlier body; the first `shared` of them are also the beginning of this body
+   * @param before - bytes of an earlier body, whose first `shared` bytes equal this body's
    */
   static of(body: Buffer, length: number, before: PrefixBytes | null, shared: number): PrefixBytes {
     const isContinuation = before !== null && shared === before.bytes.length && shared <= length;
@@ -194,11 +191,11 @@ export class PrefixBytes {
 }
 
 /**
- * For each message a hash of its meaning (`meaningOf`) and of all messages before it. Instructions are left out:
- * agents put the date or the state of a repository there, and the records of the other messages must still be found.
+ * For each message, a hash of the meanings (`meaningOf`) of all messages up to it. Instructions are left out: agents
+ * put the date or repository state there, and the records of the other messages must still be found.
  *
- * @param known - hashes of the first messages
- * @param start - a hash of the history before the first message, or `''`
+ * @param known - known hashes of the first messages
+ * @param start - hash of the history before the first message, or `''`
  */
 export function prefixesOf(
   body: Buffer,

@@ -5,18 +5,18 @@ import type { ProviderEdits, Step } from '../ports/segments.ts';
 import { collectedRequest, stepAt } from './collect.ts';
 import type { ReadRequest } from './request.ts';
 
-/** Stands for the provider's own clearing where directives name a segment. */
+/** Pseudo segment id for the provider's own clearing in directives. */
 const PROVIDER_EDIT = 'context_management';
 const MAX_CONVERSATIONS = 10_000;
 
 /**
- * Decides whether a request has the field by which the provider clears old results. Once a conversation has it, all of
- * its requests have it, whatever the settings are, because the provider's cache depends on it.
+ * Decides whether a request gets the field that lets the provider clear old results. Once a conversation has it, all of
+ * its requests get it regardless of the settings, because the provider's cache depends on it.
  */
 export class ProviderEditStage {
   readonly #edits: ProviderEdits;
   readonly #onFailure: FailureReporter;
-  /** The beginnings of conversations that have the field, for the time when the store is unavailable. */
+  /** Known beginnings of conversations with the field, for when the store is unavailable. */
   readonly #known = new BoundedMap<string, Step>(MAX_CONVERSATIONS);
 
   constructor(edits: ProviderEdits, onFailure: FailureReporter) {
@@ -36,7 +36,7 @@ export class ProviderEditStage {
     }
   }
 
-  /** As `run`, without the store: nothing begins. */
+  /** Like `run`, without the store: the field is never added for the first time. */
   fromMemory(request: ReadRequest): boolean {
     if (!mayHaveField(request)) return false;
     const { state, steps, read } = request;
@@ -70,8 +70,8 @@ export class ProviderEditStage {
 }
 
 /**
- * Whether a request may have the field: only at Anthropic's own API, not where the client manages the context itself or
- * pays by a subscription.
+ * Whether a request may have the field: only at Anthropic's own API, and not if the client manages the context itself
+ * or uses a subscription.
  */
 function mayHaveField({ dialect, sender, read }: ReadRequest): boolean {
   if (dialect.name !== 'messages' || sender?.toAnthropic !== true) return false;

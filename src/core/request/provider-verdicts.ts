@@ -11,17 +11,14 @@ import type { ReadBody } from './read.ts';
 import { newCutPrefixes, type RewrittenRequest } from './rewritten.ts';
 
 /**
- * Maximum number of messages whose accepted cuts are remembered. Each is needed for one turn only: an answer after a
- * cut message proves that the provider accepted it.
+ * Limit for remembered messages with accepted cuts. Each is needed for one turn only: once an answer follows a cut
+ * message, the provider has accepted it.
  */
 const MAX_ACCEPTED = 20_000;
-/** Maximum wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
+/** Maximum wait for another writer of the store, in milliseconds. The client does not wait for this. */
 const NOTE_WAIT_MS = 5_000;
 
-/**
- * Remembers which cuts a provider has accepted. Once it has accepted a cut, a later refusal is not answered by
- * resending the request unpruned.
- */
+/** Remembers which cuts a provider has accepted. After that, a refusal does not trigger a resend without pruning. */
 export class AcceptedCuts {
   readonly #store: Pick<Store, 'commit'>;
   readonly #sent: SentMemory;
@@ -40,9 +37,7 @@ export class AcceptedCuts {
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
   }
 
-  /**
-   * Records that a provider accepted a request: its new cuts, and the history that was forwarded whole. Never rejects.
-   */
+  /** Records that a provider accepted a request's new cuts and its unpruned history. Never rejects. */
   async add(request: RewrittenRequest): Promise<void> {
     // only unanswered cuts need a record: an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
@@ -58,8 +53,8 @@ export class AcceptedCuts {
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Conversations that are forwarded unpruned, because a provider refused one of their pruned requests. A conversation is
- * recognised by its messages: every later request begins with those of the refused one.
+ * Conversations that are forwarded unpruned, because a provider refused one of their pruned requests. Conversations are
+ * recognised by their messages, because every later request begins with the messages of the refused one.
  */
 export class RefusedConversations {
   readonly #store: Store;
@@ -69,12 +64,12 @@ export class RefusedConversations {
     this.#store = store;
   }
 
-  /** Loads what earlier and other processes recorded. */
+  /** Loads conversations recorded by earlier and other processes. */
   async load(): Promise<void> {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
 
-  /** Whether a request contains the last message of a refused one, by any key of its messages. */
+  /** Whether a request contains the last message of a refused one, compared by all keys of its messages. */
   covers({ prefixes, secondKeys }: Pick<ReadBody, 'prefixes' | 'secondKeys'>): boolean {
     if (this.#hashes.size === 0) return false;
     const keys = [...secondKeys.values()].flat().map(({ key }) => key);
@@ -95,12 +90,14 @@ export class RefusedConversations {
   }
 }
 
-/** Maximum number of remembered answers that requests may continue from. */
+/** Maximum number of remembered answers from which requests may continue. */
 const MAX_ANSWERS = 2_000;
 /** Maximum number of calls in all these answers, about 100 bytes each unless they are shared. */
 const MAX_ANSWER_NOTES = 200_000;
 
-/** Conversations up to answers that the provider stores, for requests that continue from one without repeating it. */
+/**
+ * Conversations up to each answer that the provider stores, for requests that continue from it without repeating it.
+ */
 export class AnsweredConversations {
   readonly #durable: KeptAnswers | undefined;
   readonly #onFailure: FailureReporter;
@@ -109,7 +106,7 @@ export class AnsweredConversations {
     sizeCalculation: (conversation) => Math.max(MAX_ANSWER_NOTES / MAX_ANSWERS, 1 + conversation.size),
   });
 
-  /** @param durable - also stores the answers, so that they survive a restart */
+  /** @param durable - persists the answers across restarts */
   constructor(durable: KeptAnswers | undefined, onFailure: FailureReporter) {
     this.#durable = durable;
     this.#onFailure = onFailure;
@@ -119,23 +116,23 @@ export class AnsweredConversations {
     return this.#memory.get(answerId);
   }
 
-  /** Records an answer. Known to this process at once, durable when the promise resolves. Never rejects. */
+  /** Records an answer. Available to this process at once, durable when the promise resolves. Never rejects. */
   async add(project: string, before: Conversation, { id, items }: AnswerTurn): Promise<void> {
     const after = before.fork();
     for (const { said, calls } of items) {
       const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
       foldAnswer(after, said, made);
     }
-    // in the form in which another process will read it
+    // in the same form in which other processes read it
     this.#memory.set(id, after.kept());
     const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
     await this.#durable?.keep(project, id, after.toText()).catch(failed);
   }
 
   /**
-   * Looks up an answer that a request continues from.
+   * Loads the answer that a request continues from.
    *
-   * @returns whether it was found in the store
+   * @returns whether the store has it
    */
   async learn(project: string, answerId: string): Promise<boolean> {
     if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;

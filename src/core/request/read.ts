@@ -23,50 +23,49 @@ import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } fro
 import type { ReadResult } from './results.ts';
 import { sessionOf } from './session.ts';
 
-/** The end of a message, from which reading the next request may continue. */
+/** The end of a message, where parsing of the next request may resume. */
 export interface MessageEnd {
   readonly message: number;
   readonly conversation: Conversation;
   readonly tokens: number;
 }
 
-/** A parsed request, read from the first message that is not remembered. */
+/** A parsed request. Only messages after the remembered ones were read. */
 export interface ReadBody {
   readonly scanned: ScannedBody;
-  /** As the path or the body names it; `''`: neither does. */
+  /** From the path or the body; `''` if neither names a model. */
   readonly model: string;
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
-  /** Second keys of new messages, by their prefixes. */
+  /** Second keys of new messages, by message prefix. */
   readonly secondKeys: ReadonlyMap<string, readonly SecondKey[]>;
   readonly conversation: Conversation;
-  /** A hash of the first words of the user, by which records are kept. */
+  /** Hash of the user's first words; records are filed under it. */
   readonly conversationId: string;
-  /** The client's own id of the session, or `''`. */
+  /** The client's session id, or `''`. */
   readonly session: string;
-  /** The id under which people see the conversation; as `conversationId` if the client names no session. */
+  /** Id shown to people; equals `conversationId` if the client sends no session id. */
   readonly shownId: string;
   /**
-   * Whether this is the first request of its conversation: neither it nor a stored answer before it contains a message
-   * of the model.
+   * Whether this is the first request of its conversation: no model message in it, nor in a stored answer before it.
    */
   readonly begins: boolean;
-  /** The remembered body that it begins with. */
+  /** The remembered body that is a prefix of this one. */
   readonly match: PrefixMatch | null;
-  /** Index of the first message that is new. */
+  /** Index of the first new message. */
   readonly first: number;
   /** Index of the first message after the model's last answer. */
   readonly tail: number;
   readonly found: readonly FoundText[];
-  /** The results of new messages that are long enough to be stored. */
+  /** Results in new messages that are long enough to be stored. */
   readonly results: readonly ReadResult[];
-  /** The strings of the body that were decoded so far. */
+  /** The strings of the body decoded so far. */
   readonly texts: BodyTexts;
   /** The call that a text of a new message answers. */
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
   readonly messageEnds: readonly MessageEnd[];
-  /** Estimated tokens of all messages, unpruned; 0 if no collector is configured. */
+  /** Estimated unpruned tokens of all messages; 0 if no collector is configured. */
   readonly tokens: number;
   readonly editsBefore: readonly BodyEdit[];
   readonly outcomesBefore: readonly TextOutcome[];
@@ -78,30 +77,30 @@ export function tailOf(messages: readonly ScannedMessage[]): number {
 }
 
 /**
- * Number of message ends that are remembered: several, because clients that move `cache_control` change the last
- * messages of a body.
+ * Number of remembered message ends: several, because clients that move `cache_control` change the last messages of a
+ * body.
  */
 export const CHECKPOINTS = 4;
 
 export interface ReadOptions {
   readonly find: FindSettings;
-  /** As in `PipelineOptions`. */
+  /** See `PipelineOptions`. */
   readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   /** Whether the tokens of all messages are counted. */
   readonly counting: boolean;
   readonly answers: AnsweredConversations;
   readonly names: Pick<ConversationNames, 'nameOf'>;
   readonly turns: Turns;
-  /** Learned levels of boldness; without them the settings apply. */
+  /** Learned boldness levels. Default: the configured level. */
   readonly boldness?: BoldnessSteps | undefined;
 }
 
-/** Maximum time for which messages of a large request are read without a pause, in milliseconds. */
+/** Maximum time spent on the messages of a large request before yielding, in milliseconds. */
 const FOLDED_MS = 5;
 
 const NO_STEPS: ApplicableSteps = { scopes: new Set(), joined: '' };
 
-/** A body whose message boundaries are known but whose messages have not been read. */
+/** A body with known message boundaries, before its messages are read. */
 interface Scan {
   readonly match: PrefixMatch | null;
   readonly scanned: ScannedBody;
@@ -111,7 +110,7 @@ interface Scan {
   readonly directives: DirectivesView;
 }
 
-/** Reads requests. A request is read from the end of the remembered body that it begins with. */
+/** Parses requests, resuming at the end of the longest remembered prefix. */
 export class ReadStage {
   readonly #options: ReadOptions;
 
@@ -120,7 +119,7 @@ export class ReadStage {
   }
 
   /**
-   * @param remembered - the remembered body that the request begins with
+   * @param remembered - the remembered prefix of the request
    * @throws JsonShapeError if the body is not understood
    */
   async run(
@@ -165,9 +164,7 @@ export class ReadStage {
     };
   }
 
-  /**
-   * Finds the messages. A remembered body is ignored if other steps of context GC apply than when it was remembered.
-   */
+  /** Finds the message boundaries. A remembered body is ignored if different context-GC steps apply now. */
   #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, all: DirectivesView): Scan {
     const scanned = dialect.scan(body, match ? resumeAt(match) : undefined);
     const binding = bindingOf(dialect, scanned);
@@ -183,7 +180,7 @@ export class ReadStage {
     return { match: null, scanned: whole, prefixes: prefixesOf(body, whole.messages, [], start), ...bound };
   }
 
-  /** Adds the new messages to the conversation and finds their texts, one message per step. */
+  /** Adds new messages to the conversation and finds their texts, yielding after each message. */
   *#fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): Generator<void, ReadBody> {
     const { body, dialect } = request;
     const { find: usual, findOf, counting, answers } = this.#options;
@@ -201,7 +198,7 @@ export class ReadStage {
     const secondKeys = new Map<string, readonly SecondKey[]>();
     const tail = tailOf(messages);
     const owner = keyOf('owner', request.scope?.project ?? '', request.sender?.account ?? '');
-    // without a thread, only messages that were sent before may have been sent in one
+    // without a thread, only messages sent earlier can have been part of one
     const hasKeys = (i: number): boolean => dialect.keepsHistory === 'items' || scanned.thread || i < tail;
     let tokens = checkpoint?.tokens ?? 0;
     for (let i = first; i < messages.length; i++) {
@@ -257,8 +254,8 @@ export class ReadStage {
   }
 
   /**
-   * Adds to each text the level of boldness that was learned for its tool and kind. A kind is recognised only for tools
-   * with a level.
+   * Adds the learned boldness level of its tool and kind to each text. Kinds are detected only for tools with a learned
+   * level.
    */
   #withBoldness(found: readonly FoundText[], { project }: RequestScope): readonly FoundText[] {
     const { boldness: steps } = this.#options;
@@ -272,7 +269,7 @@ export class ReadStage {
   }
 }
 
-/** The conversation before the new messages. @param known - as it was remembered */
+/** The conversation before the new messages. @param known - its remembered state */
 function conversationOf(
   body: Buffer,
   { previous, outside }: ScannedBody,
@@ -288,7 +285,7 @@ function resumeAt({ body, checkpoint }: PrefixMatch): Resume {
   return { at: checkpoint.at, before: body.before, messages: body.messages.slice(0, checkpoint.messages) };
 }
 
-/** The first items of a list; the list itself if these are all. */
+/** The first items of a list; the list itself if it is not longer. */
 function upTo<T>(list: readonly T[], count: number): readonly T[] {
   return count === list.length ? list : list.slice(0, count);
 }

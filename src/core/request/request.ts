@@ -10,36 +10,36 @@ import type { ReadBody } from './read.ts';
 import type { SessionHeaders } from './session.ts';
 import type { Spliced } from './splice.ts';
 
-/** The body of a request as received, and its project and conversation. */
+/** A received request body, with its project and conversation. */
 export interface IncomingRequest {
-  /** Plain JSON where it is read. */
+  /** Always plain JSON when it is parsed. */
   readonly body: Buffer;
-  /** As in `content-encoding`. The prune step decodes the body; absent: it is plain JSON. */
+  /** Value of `content-encoding`; the prune step decodes the body. Absent for plain JSON. */
   readonly encoding?: string | undefined;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
-  /** Default: an answer of the model. */
+  /** Default: a model answer. */
   readonly purpose?: Purpose | undefined;
-  /** The model, where the path names it; absent: the body does. */
+  /** Model named in the path. If absent, the body names it. */
   readonly model?: string | undefined;
   /** The provider rejected the unpruned history. */
   readonly historyRefused?: boolean | undefined;
-  /** Absent: its headers name no session. */
+  /** Absent if the headers contain no session id. */
   readonly sessions?: SessionHeaders | undefined;
-  /** Its sender; absent: its tools are not shortened. */
+  /** Sender of the request. If absent, its tools are not shortened. */
   readonly sender?: Sender | undefined;
   /**
-   * Aborted once the caller has given up and sent something else. Nothing of this request may be recorded afterwards.
+   * Aborted once the caller has given up and forwarded another body. Nothing about this request may be recorded then.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Receives what was read of it, before it is forwarded. Must not throw or block. */
+  /** Called with the parsed request before it is forwarded. Must not throw or block. */
   readonly onRead?: ((read: ReadForObservers) => void) | undefined;
 }
 
-/** What observers are given of a request that was read. */
+/** A parsed request as passed to observers. */
 export interface ReadForObservers {
   readonly read: ReadBody;
-  /** `null`: its texts were not decided. */
+  /** `null` if its texts were not decided. */
   readonly segments: DecidedSegments | null;
 }
 
@@ -47,15 +47,15 @@ export interface ReadForObservers {
 export interface Sender {
   /** Product name of the user agent, without its version. */
   readonly client: string;
-  /** Logged in with a subscription: the provider may refuse requests that look altered. */
+  /** The login is a subscription: the provider may refuse requests that look altered. */
   readonly isSubscription: boolean;
   /** The request goes to Anthropic's own API. */
   readonly toAnthropic?: boolean;
-  /** Whose login it is: a person's name, or a hash of the credentials. */
+  /** Owner of the login: a person's name, or a hash of the credentials. */
   readonly account: string;
 }
 
-/** The scope of a request without one. */
+/** Scope of requests that name none. */
 export const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 
 /** The state of the store before a request is read. */
@@ -68,8 +68,8 @@ export interface StoreState {
 }
 
 /**
- * A parsed request. Only the messages after the remembered prefix were read. Once its history is recalled, the project's
- * directives (pin, stash, delete) are applied too.
+ * A parsed request. Only messages after the remembered prefix were read. After the recall stage, directives (pin,
+ * stash, delete) are applied too.
  */
 export interface ReadRequest {
   readonly body: Buffer;
@@ -82,21 +82,21 @@ export interface ReadRequest {
   readonly binding: Binding;
   readonly state: StoreState;
   readonly read: ReadBody;
-  /** The steps of context GC that apply to it. */
+  /** The context-GC steps that apply. */
   readonly steps: ApplicableSteps;
-  /** The records of what was sent of it before; `NO_HISTORY` until they are recalled. */
+  /** Records of how its messages were sent before; `NO_HISTORY` until the recall stage. */
   readonly known: KnownHistory;
   /** Its texts. */
   readonly found: readonly FoundText[];
 }
 
-/** A request as it is sent. Its decisions and records are stored; with `failed`, possibly not. */
+/** A request as it will be sent. Its decisions and records are stored, unless `failed` is set. */
 export interface PersistedRequest {
-  /** Includes the cuts adopted from another process that sent the same messages first. */
+  /** Includes cuts adopted from another process that sent the same messages first. */
   readonly request: ReadRequest;
   readonly decisions: ReadonlyMap<FoundText, Decision>;
   readonly fallbacks: readonly string[];
   readonly spliced: Spliced;
-  /** New texts were not decided (the store failed, or `TIMED_OUT`), or nothing could be stored. */
+  /** New texts were not decided (store failure or `TIMED_OUT`), or nothing could be stored. */
   readonly failed: boolean;
 }

@@ -21,41 +21,41 @@ import {
 import type { UserText } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
-/** A message that is being read, with the conversation up to it. */
+/** A message being read, with the conversation before it. */
 export interface Reading {
   /** The strings of the body. */
   readonly texts: BodyTexts;
   readonly message: ScannedMessage;
   readonly messageIndex: number;
-  /** The state after the messages before it. Reading the message updates it. */
+  /** State before the message. Reading the message updates it. */
   readonly conversation: Conversation;
   readonly settings: FindSettings;
-  /** Results that are long enough to be stored are added here. */
+  /** Collects results that are long enough to be stored. */
   readonly results: ReadResult[];
 }
 
-/** Minimum length of results that are stored for searches, in UTF-16 units. */
+/** Minimum length of results stored for searches, in UTF-16 units. */
 export const MIN_KEPT_CHARS = 1_000;
 
-/** A tool's result that is long enough to be stored for searches, whether or not it is large enough to be cut. */
+/** A tool result that is long enough to be stored for searches, whether or not it may be cut. */
 export interface ReadResult {
   readonly messageIndex: number;
   readonly source: ScannedText;
-  /** The part of the decoded string that is the result. */
+  /** Range of the result in the decoded string. */
   readonly range: { readonly start: number; readonly end: number };
   readonly tool: string;
   readonly path: string;
-  /** What the call asked for, in the words of its arguments. */
+  /** What the call requested, taken from its arguments. */
   readonly said: string;
-  /** Hash of the call's name and arguments; `''` if neither is known. */
+  /** Hash of the call's name and arguments; `''` if both are unknown. */
   readonly call: string;
-  /** It is the answer to a recovery, whose lines are stored already. */
+  /** The result answers a recovery, so its lines are stored already. */
   readonly recovered: boolean;
   /** Whether all of its texts are among the found texts. */
   readonly isFound: boolean;
 }
 
-/** The texts of each result; a message may contain results of several calls. */
+/** Groups texts by result; a message may contain results of several calls. */
 export function byCall(texts: readonly ScannedText[]): ScannedText[][] {
   const results = texts.filter(({ use }) => use === 'result');
   return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
@@ -93,7 +93,7 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
   });
 }
 
-/** Adds a result to those that may be stored. Its text is decoded later, unless it was large enough to be cut. */
+/** Queues a result for storing. Its text is decoded later, unless it was large enough to be cut. */
 function noteResult(
   { messageIndex, results, settings }: Reading,
   source: ScannedText,
@@ -119,9 +119,7 @@ function noteResult(
   });
 }
 
-/**
- * The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows.
- */
+/** The call that a result answers. If the call only scrolls a viewer, the viewed file is filled in. */
 function callAnswered({ texts, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
   if (!call || !movesWindow(call) || isTooLong(literal)) return call;
@@ -141,19 +139,19 @@ function resultOf(
   return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation), recovered };
 }
 
-/** Equal for calls of the same tool with the same arguments. */
+/** Equal for calls of the same tool with equal arguments. */
 function callKey(call: ToolCall | undefined): string {
   return keyOf(call?.name ?? '', call?.args ?? '');
 }
 
 function isReread({ texts, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
-  // an earlier text is read for this alone, so its decoded form is not kept
+  // an earlier text is read only for this comparison, so its decoded form is not kept
   return conversation.isReread(callKey(call), literal, (at) =>
     fingerprint((at === literal ? texts.at(at) : decodeString(texts.bytes, at.start, at.end)) ?? ''),
   );
 }
 
-/** The texts of a result in a user's message. */
+/** Finds the texts of a result that an agent sends as a user message. */
 export function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
   const { message, messageIndex, conversation, settings } = reading;
   const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));

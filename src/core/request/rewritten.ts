@@ -9,53 +9,53 @@ import { tailOf } from './read.ts';
 import type { PersistedRequest, ReadRequest } from './request.ts';
 import { applyToBody } from './splice.ts';
 
-/** A request after pruning. `body` is the received Buffer itself if nothing was cut. */
+/** A request after pruning. If nothing was cut, `body` is the received Buffer itself. */
 export interface RewrittenRequest {
   readonly body: Buffer;
   readonly model: string;
   readonly stream: boolean;
   readonly binding: Binding;
-  /** The provider keeps its history, or is asked to. */
+  /** The provider stores the history, or is asked to. */
   readonly isKept: boolean;
   readonly messages: readonly ScannedMessage[];
-  /** For each message, a hash of its meaning and of all messages before it, without instructions (`prefixesOf`). */
+  /** For each message, a hash over the meanings of all messages up to it, without instructions (`prefixesOf`). */
   readonly prefixes: readonly string[];
-  /** Keys by which later requests of the conversation are recognised, should the provider refuse this one. */
+  /** Keys that identify later requests of the conversation if the provider refuses this one. */
   readonly refusalKeys: readonly string[];
-  /** As in `ReadBody`. */
+  /** See `ReadBody`. */
   readonly conversationId: string;
   readonly shownId: string;
-  /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged. */
+  /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged.  */
   readonly refusedBefore: boolean;
   /**
    * The provider accepted cuts of this conversation before, so that a refusal is not answered by resending the request
    * unpruned.
    */
   readonly acceptedBefore: boolean;
-  /** Large answered texts are forwarded whole, and no record shows how they were sent before. */
+  /** Large answered texts are forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: boolean;
-  /** Prefixes of those messages that are to be recorded as whole once the provider accepts the request. */
+  /** Prefixes of these messages. They are recorded as whole once the provider accepts the request. */
   readonly rawPrefixes: readonly string[];
   /** The conversation so far, for an answer that the provider stores. */
   readonly conversation: Conversation;
-  /** The outcomes of all texts that were large enough, earlier messages included. */
+  /** Outcomes of all large texts, including earlier messages. */
   readonly outcomes: readonly TextOutcome[];
-  /** Outcomes from this index on are new in this request. */
+  /** Outcomes from this index on are new in this request.  */
   readonly newFrom: number;
   /** Codes of failures and of exceeded limits. */
   readonly fallbacks: readonly string[];
-  /** The body as received, and the replacements in it. */
+  /** The received body, and the edits to it. */
   readonly received: Buffer;
   readonly edits: readonly BodyEdit[];
   /** Positions in `received` of the tools and of the instructions outside the messages. */
   readonly outside: readonly Span[];
   /** The conversation belongs to the control group, which is not pruned. */
   readonly heldOut: boolean;
-  /** What was removed from descriptions of tools; `null`: nothing. Not among `edits`. */
+  /** Cuts in tool descriptions; `null` if there are none. Not included in `edits`. */
   readonly shelved: ShelvedTools | null;
   /** It is the first request of its conversation. */
   readonly begins: boolean;
-  /** The provider is to clear old results: `context_management` is added where it is forwarded. */
+  /** The provider shall clear old results: `context_management` is added when forwarding. */
   readonly providerClears: boolean;
 }
 
@@ -68,7 +68,7 @@ export function rewritten(
 ): RewrittenRequest {
   const { read, known, found } = request;
   const { stream, messages, thread, previous } = read.scanned;
-  // replayed texts are first, because they are older than new ones
+  // replayed texts come first, because they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
     body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
@@ -133,26 +133,26 @@ export function controlGroupRequest(request: ReadRequest): RewrittenRequest {
   return { ...unchangedRequest(request), heldOut: true };
 }
 
-/** Whether answered texts are forwarded whole, and no record shows how they were sent before. */
+/** Whether answered texts are forwarded whole although no record shows how they were sent before. */
 export function hasRawHistory({ read: { match }, known: { rawHistory } }: ReadRequest): boolean {
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
-/** Prefixes of what was cut and not answered yet: messages, and the tools of a new conversation. */
+/** Prefixes of unanswered messages with cuts, and of shortened tools in a new conversation. */
 export function newCutPrefixes(request: RewrittenRequest): string[] {
   const { outcomes, prefixes, messages, shelved, begins, conversationId } = request;
   const tail = tailOf(messages);
   const cut = new Set<number>();
   for (let i = outcomes.length - 1; i >= 0; i--) {
     const outcome = outcomes[i];
-    if (!outcome || outcome.messageIndex < tail) break; // in the order of the messages
+    if (!outcome || outcome.messageIndex < tail) break; // outcomes are in message order
     if (outcome.pruneId !== null) cut.add(outcome.messageIndex);
   }
   const tools = begins && shelved ? [shelfPrefix(conversationId)] : [];
   return [...tools, ...[...cut].reverse().flatMap((index) => prefixes[index] ?? [])];
 }
 
-/** Whether the model answered a message with cuts, so that its provider has accepted them. */
+/** Whether a model answer follows a message with cuts, which proves that the provider accepted them. */
 function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccepted } }: ReadRequest): boolean {
   return (
     cutsAccepted ||
@@ -161,7 +161,7 @@ function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccept
   );
 }
 
-/** The bytes of a request before its first message and after its last one: short, however long the conversation is. */
+/** The bytes of a request before its first and after its last message; short in any conversation. */
 export function outsideMessages({
   received,
   messages,

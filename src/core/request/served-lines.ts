@@ -13,25 +13,24 @@ export interface ServedLinesOptions {
   readonly owners?: Ownership | undefined;
 }
 
-/** Maximum length of the originals with which one request's texts are compared, in characters. Set by hand. */
+/** Maximum total length of originals that one request's texts are compared with, in characters. */
 const MAX_CHARS = 4_000_000;
-/** Originals whose lines are cached. Set by hand: a conversation recovers from a few. */
+/** Maximum number of originals with cached lines; conversations recover from only a few. */
 const MAX_CACHED = 16;
-/** Shorter lines (`}`, `OK`) occur in any text. They count only next to other served lines. */
+/** Shorter lines (`}`, `OK`) occur in any text. They count only next to other recovered lines. */
 const LEAST_CHARS = 6;
-/** A text with a larger share of served lines was given out: it is never cut. */
+/** A text with a larger share of recovered lines counts as recovered and is never cut. */
 const MOST_SHARE = 0.5;
 /** A line number in front of a line, as `nl`, `cat -n`, `grep -n`, `diff` and `recover_text` print it. */
 const NUMBERED = /^[-+ ]?\s{0,12}\d{1,9}(?:│ ?|\t|: ?|→| ?\| ?|-| {1,3})/;
 
 /**
- * Recognises, in new texts, lines of originals that shell commands have given out earlier in the conversation. The
- * commands are part of the conversation and originals never change, so the result is the same on every replica and in
- * every later request.
+ * Recognises lines in new texts that shell commands recovered earlier in the conversation. The commands are part of the
+ * conversation and originals never change, so every replica and every later request gets the same result.
  */
 export class ServedLines {
   readonly #options: ServedLinesOptions;
-  /** The lines of an original's ranges, trimmed. */
+  /** Trimmed lines of the recovered ranges, per original. */
   readonly #lines = new BoundedMap<string, ReadonlySet<string>>(MAX_CACHED);
 
   constructor(options: ServedLinesOptions) {
@@ -39,8 +38,8 @@ export class ServedLines {
   }
 
   /**
-   * Marks served lines in texts, and texts that mainly consist of them as recovered. Texts stay whole if the originals
-   * cannot be read.
+   * Marks recovered lines in texts; a text that mainly consists of them is marked as recovered. Texts stay whole if the
+   * originals cannot be read.
    *
    * @param offline - the store must not be queried
    */
@@ -63,7 +62,7 @@ export class ServedLines {
     return { ...text, job: { ...text.job, hints: { ...text.job.hints, served: served.ranges } } };
   }
 
-  /** The lines of all originals that the project owns, the newest first as far as the limit allows. */
+  /** Lines of all originals that the project owns, newest first, up to the size limit. */
   async #linesOf(recovered: readonly RecoveredLines[], project: string): Promise<ReadonlySet<string>[]> {
     const { owners } = this.#options;
     const ids = [...new Set(recovered.map(({ pruneId }) => pruneId))];
@@ -99,7 +98,7 @@ function linesIn(text: string, ranges: readonly LineRange[]): ReadonlySet<string
   return set;
 }
 
-/** The lines of a text that one of the sets has, with or without a number in front. */
+/** Lines of a text that are in any of the sets, with or without a line number in front. */
 function servedIn(text: string, sets: readonly ReadonlySet<string>[]): { ranges: LineRange[]; share: number } {
   const lines = splitLines(text);
   const ranges: { startLine: number; endLine: number }[] = [];

@@ -2,7 +2,7 @@ import type { ScannedBody } from '../../wires/dialects/dialect.ts';
 import type { Span } from '../../wires/json/cursor.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 
-/** The ids of a session in the headers of a request, `''` if there is none, by the clients that set them. */
+/** Session ids in a request's headers, by the client that sets them; `''` if absent. */
 export interface SessionHeaders {
   readonly claudeCode: string;
   readonly codex: string;
@@ -13,13 +13,13 @@ export interface SessionHeaders {
 type SearchedBody = Pick<ScannedBody, 'messages' | 'outside'> & { readonly body: Buffer };
 
 const USER_ID = /"user_id"\s{0,9}:\s{0,9}("(?:[^"\\]|\\.){1,2000}")/;
-/** The end of Claude Code's `user_id`, before it was JSON. */
+/** The end of Claude Code's `user_id` in older versions, before it became JSON. */
 const IN_USER_ID = /_session_([\w.-]{1,200})$/;
 const CACHE_KEY = /"prompt_cache_key"\s{0,9}:\s{0,9}"([^"\\]{1,200})"/;
 
 /**
- * The client's own id of the session of a request, from its headers or its body; `''` if it names none. The first of
- * these counts: Claude Code's header, its `metadata.user_id`, Codex's headers, `prompt_cache_key`, all other headers.
+ * The client's session id, from headers or body; `''` if there is none. Precedence: Claude Code's header, its
+ * `metadata.user_id`, Codex's headers, `prompt_cache_key`, all other headers.
  */
 export function sessionOf(headers: SessionHeaders | undefined, body: SearchedBody): string {
   if (headers?.claudeCode) return headers.claudeCode;
@@ -27,7 +27,7 @@ export function sessionOf(headers: SessionHeaders | undefined, body: SearchedBod
   return inUserId(fields) || headers?.codex || CACHE_KEY.exec(fields)?.[1] || headers?.others || '';
 }
 
-/** The fields other than messages, tools and instructions: a short text, however large the request is. */
+/** All fields other than messages, tools and instructions; short even in large requests. */
 function fieldsOf({ body, messages, outside }: SearchedBody): string {
   const [first, last] = [messages[0]?.span, messages.at(-1)?.span];
   const large: Span[] = [...outside, ...(first && last ? [{ start: first.start, end: last.end }] : [])];

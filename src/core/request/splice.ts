@@ -7,7 +7,7 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from './found-text.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
-/** A body that was read: its new texts, and the edits and outcomes of earlier messages. */
+/** A parsed body: its new texts, and the edits and outcomes of earlier messages. */
 export interface SpliceInput {
   readonly found: readonly FoundText[];
   readonly editsBefore: readonly BodyEdit[];
@@ -19,14 +19,14 @@ export interface Spliced {
   readonly body: Buffer;
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];
-  /** The number of edits and outcomes after the first `n` found texts. */
+  /** Number of edits and outcomes after the first `n` found texts. */
   readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
 }
 
 /**
  * Applies decisions to a body: only the bytes of the cuts change.
  *
- * @param undecidedReason - the reason recorded for a text without a decision
+ * @param undecidedReason - reason recorded for texts without a decision
  */
 export function splice(
   body: Buffer,
@@ -54,17 +54,17 @@ export function splice(
   return { body: edits.length > 0 ? applyToBody(body, edits) : body, edits, outcomes, counts };
 }
 
-/** A body without new texts: only the edits of earlier messages apply. */
+/** Handles a body without new texts: only the edits of earlier messages apply. */
 function withEditsBefore(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spliced {
   const counts = [{ edits: editsBefore.length, outcomes: outcomesBefore.length }];
   const result = editsBefore.length > 0 ? applyToBody(body, editsBefore) : body;
   return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
-/** A stashed or deleted text always gets a marker, because nothing else remains of it. */
+/** Stashed and deleted texts always get a marker, because nothing else remains of them. */
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
-/** The edits of a decision; `null` if line numbers on the kept lines cost more than the cuts save. */
+/** Edits for a decision; `null` if line numbers on the kept lines cost more than the cuts save. */
 function cutBy(
   body: Buffer,
   { job, literal, lift, render: sent }: FoundText,
@@ -76,13 +76,13 @@ function cutBy(
   if (options.includeMarkers && !options.annotateLines && options.shortMarkers !== true) return { edits, tokensAfter };
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
-  // a line number costs more tokens after an escaped newline (text inside JSON) than after a plain one
+  // line numbers cost more tokens after an escaped newline (text inside JSON) than after a plain one
   const whole = decodeString(body, literal.start, literal.end) ?? '';
   const grows = estimateTokens(applyEdits(whole, lift(edits))) >= estimateTokens(whole);
   return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;
 }
 
-/** The edits of a text, and its tokens after them. */
+/** The edits of a text, and its tokens after them.  */
 type TextCut = NonNullable<ReturnType<typeof cutBy>>;
 
 function outcomeOf(
@@ -109,19 +109,19 @@ function outcomeOf(
   };
 }
 
-/** Rewrites one JSON string of the body; every escape outside the cuts stays as the client wrote it. */
+/** Edits one JSON string of the body. Escapes outside the cuts stay as the client wrote them. */
 export function editLiteral(body: Buffer, literal: Span, edits: readonly Edit[]): BodyEdit {
   const start = literal.start + 1;
   const end = literal.end - 1;
   const raw = body.toString('utf8', start, end);
   const encoded = encodeEdits(raw, edits, 0);
   if (raw.length !== end - start) return { start, end, bytes: Buffer.from(applyEdits(raw, encoded)) };
-  // if the string is ASCII, its offsets are those of the bytes, and kept parts need no new encoding
+  // in an ASCII string, offsets are byte offsets, and kept parts need no re-encoding
   const cuts = encoded.map((edit): BodyEdit => ({ start: edit.start, end: edit.end, bytes: Buffer.from(edit.text) }));
   return { start, end, bytes: applyToBody(body.subarray(start, end), cuts) };
 }
 
-/** Applies replacements, in ascending order, to a body. */
+/** Applies replacements to a body; they must be in ascending order. */
 export function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;

@@ -1,23 +1,23 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { isCorrection } from '../../wires/transcript/work-signs.ts';
 
-/** What a user's message shows, without its text. */
+/** Facts about a user message, without its text. */
 export interface UserSigns {
-  /** It contains words of the user. */
+  /** The message contains the user's own words. */
   readonly hasWords: boolean;
-  /** They correct the model. */
+  /** The words correct the model. */
   readonly corrects: boolean;
 }
 
-/** Signs of messages that were read, for as long as a message is remembered. */
+/** Facts about parsed messages, for as long as a message is remembered. */
 const signs = new WeakMap<ScannedMessage, UserSigns>();
 
-/** Notes the user's words in a message when it is read, so that nobody decodes them again. */
+/** Records facts about the user's words when a message is read, so that it is not decoded again. */
 export function noteUserWords(message: ScannedMessage, words: string): void {
   signs.set(message, { hasWords: words !== '', corrects: isCorrection(words.trim()) });
 }
 
-/** Absent if the message was not read. */
+/** Returns the recorded facts; absent if the message was not read. */
 export function userSigns(message: ScannedMessage): UserSigns | undefined {
   return signs.get(message);
 }

@@ -4,21 +4,21 @@ import { findFileBlocks, ownWords } from '../../wires/transcript/file-blocks.ts'
 import { announcesResult, type TextResult, textResult } from '../../wires/transcript/text-results.ts';
 import { type BodyTexts, isTooLong } from './body-texts.ts';
 
-/** A text of a user's message. */
+/** A text in a user message. */
 export interface UserText {
   /** Index among the message's texts. */
   readonly index: number;
   readonly literal: Span;
   readonly text: string;
-  /** Files in it, without the frames around them, in order. */
+  /** Files in the text, without the frames around them, in order. */
   readonly files: readonly { readonly start: number; readonly end: number; readonly path: string }[];
-  /** The tool result, if the agent sends tool results as user messages. None of it was written by the user. */
+  /** The tool result, if the agent sends tool results as user messages. Such a text contains no user words. */
   readonly result: TextResult | null;
-  /** The user's own words in it. */
+  /** The user's own words in the text. */
   readonly words: string;
 }
 
-/** If a text ends by announcing that the next part of the message is a file, the path of that file; otherwise `''`. */
+/** Path of the file that a text announces as the next part of the message, or `''`. */
 function announcedFile(text: string): string {
   const end = text.slice(-600).trimEnd();
   return end.endsWith(':') ? (/(?:^|\n)Content (?:from|of) @?(\S{1,500}?):$/.exec(end)?.[1] ?? '') : '';
@@ -27,7 +27,7 @@ function announcedFile(text: string): string {
 /**
  * Splits a user's message into words, files and results.
  *
- * @param said - what the model said just before, if it called no tool natively
+ * @param said - the model's preceding text, if it made no native tool call
  */
 export function userTexts(texts: BodyTexts, message: ScannedMessage, said = ''): UserText[] {
   let announced = '';
@@ -38,7 +38,7 @@ export function userTexts(texts: BodyTexts, message: ScannedMessage, said = ''):
     if (text === null) return [];
     const own = { index, literal, text, result: null };
     if (use === 'document' || announced !== '') {
-      // The previous part announced that this part is a file.
+      // the previous part announced this part as a file
       const files = [{ start: 0, end: text.length, path: name || announced }];
       announced = '';
       return [{ ...own, files, words: '' }];

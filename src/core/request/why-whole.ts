@@ -5,28 +5,28 @@ import type { Conversation } from '../../wires/goal/conversation.ts';
 import { askedLimit, askedLines } from '../../wires/transcript/call-targets.ts';
 import { callFacts, isReport, type ToolCall } from '../../wires/transcript/tools.ts';
 
-/** A result and what is known about it before its lines are read. */
+/** A result and the facts known before its lines are read. */
 interface ResultShown {
   readonly call: ToolCall | undefined;
-  /** The files that it shows. */
+  /** Files shown in the result. */
   readonly files: readonly string[];
-  /** The text, or the file that it shows, occurred earlier in the conversation. */
+  /** The text, or the file shown in it, occurred earlier in the conversation. */
   readonly isRepeated: boolean;
   readonly text: string;
-  /** The conversation before it. */
+  /** The conversation before the result. */
   readonly conversation: Conversation;
   readonly dial?: Dial | undefined;
 }
 
 /**
- * Maximum number of lines of a window that an agent requests by its first and last line, or of entries by their number,
- * and of lines that its tool adds.
+ * Maximum number of lines in a window requested by first and last line, or of entries requested by number, plus lines
+ * added by the tool.
  */
 const WINDOW_LINES = 200;
 const FRAME_LINES = 16;
 /**
- * Shorter lists of hits or of file names stay whole: cutting them saves next to nothing, and the agent may open any of
- * the places next. Tuned with `bench -- bill`.
+ * Shorter lists of hits or file names stay whole: cutting saves next to nothing, and the agent may open any entry next.
+ * Tuned with `bench -- bill`.
  */
 const SHORT_ENTRIES_CHARS = 6_000;
 /**
@@ -37,19 +37,19 @@ const HUNK = /^(?:diff --git |@@ -\d)/m;
 
 /**
  * Why a result stays whole whatever its lines contain: `reread`, a file that the user or the plan names (`named`), the
- * report of another agent (`report`), a short window or a small number of entries that the agent chose itself
- * (`window`), or a short diff or list of hits or names (`short`). `''` for all others.
+ * report of another agent (`report`), a short window or few entries chosen by the agent (`window`), or a short diff or
+ * list of hits or names (`short`). `''` for all others.
  */
 export function whyWhole({ call, files, isRepeated, text, conversation, dial }: ResultShown): string {
   if (isRepeated) return 'reread';
   if (isReport(call)) return 'report';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
   if (isShortWindow(call, text)) return 'window';
-  // a dial beyond `careful` has a bound of its own in the engine
+  // dials beyond `careful` have their own bound in the engine
   return dial === undefined && isShort(call, text) ? 'short' : '';
 }
 
-/** Whether a path names a log. Logs are cut even when they are named, because they are repetitive. */
+/** Whether a path names a log file. Logs are cut even if the user names them, because they are repetitive. */
 function isLog(path: string): boolean {
   const name = nameByPath(path);
   return name !== undefined && kindNamed(name).sourceType === 'logs';

@@ -18,53 +18,53 @@ import { type SessionHeaders, sessionOf } from '../request/session.ts';
 import type { DecidedSegments } from '../segments/describe.ts';
 import { SeenMessages } from './seen-messages.ts';
 
-/** What was read of a request: its messages, and the texts of those from `first` on. */
+/** Parsed messages of a request, with the texts of messages from `first` on. */
 export type ReadMessages = Pick<
   ReadBody,
   'scanned' | 'messages' | 'prefixes' | 'conversation' | 'session' | 'shownId' | 'first' | 'found' | 'results' | 'texts'
 >;
 
-/** A request for the observers. */
+/** A request to pass to the observers. */
 export interface ObservedRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
   readonly scope: RequestScope;
-  /** As in `SeenRequestHead`. */
+  /** See `SeenRequestHead`. */
   readonly purpose: SeenRequestHead['purpose'];
-  /** Absent: its headers name no session. */
+  /** Absent if the headers contain no session id. */
   readonly sessions?: SessionHeaders | undefined;
-  /** Its results may be stored. */
+  /** Whether results of this request may be stored. */
   readonly keepsResults: boolean;
   /** Whether originals belong to projects. */
   readonly isOwned: boolean;
-  /** `null`: it was forwarded unread. */
+  /** `null` if the request was forwarded unparsed. */
   readonly read: ReadMessages | null;
-  /** `null`: its texts were not decided, so its segments are not recorded. */
+  /** `null` if its texts were not decided, so that its segments are not recorded. */
   readonly segments: DecidedSegments | null;
 }
 
 export interface SeenReaderOptions {
   readonly find: FindSettings;
   readonly observers: readonly Observer[];
-  /** Shared by all long work on this thread. */
+  /** Scheduler shared by all long-running work on this thread. */
   readonly turns: Turns;
   readonly onFailure: FailureReporter;
 }
 
-/** A smaller first request of a conversation contains nothing that could be collected. */
+/** First requests of a conversation below this size contain nothing to collect. */
 const MIN_REPORTED_BYTES = 4 * 1024;
-/** Characters processed without a pause (about 5 ms). */
+/** Characters processed before yielding (about 5 ms). */
 const PIECE_CHARS = 128 * 1024;
-/** Maximum time for which older messages are read without a pause, in milliseconds. */
+/** Maximum time spent on older messages before yielding, in milliseconds. */
 const REREAD_MS = 5;
-/** Maximum bytes of bodies that wait; while there are more, large requests wait before they are read. */
+/** Limit for queued body bytes; beyond it, large requests wait before they are read. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** A smaller body does not wait for room: it adds little. */
+/** Smaller bodies are never delayed, because they add little. */
 const LARGE_BYTES = 64 * 1024;
 
 /**
- * Hands what is new in requests to all observers, once the requests are on their way: one request after the other, each
- * message once, in pieces, so that other requests are served in between.
+ * Passes new messages of forwarded requests to all observers: one request at a time, each message once, in small pieces
+ * so that other requests are served in between.
  */
 export class SeenReader {
   readonly #options: SeenReaderOptions;
@@ -81,7 +81,7 @@ export class SeenReader {
     this.#queue.push(request.body.length, () => this.#read(request));
   }
 
-  /** Resolves as soon as a body of this size may be added. Never rejects. */
+  /** Resolves once a body of this size may be added. Never rejects. */
   async room(bytes: number): Promise<void> {
     if (bytes >= LARGE_BYTES) await this.#queue.room();
   }
@@ -93,7 +93,7 @@ export class SeenReader {
 
   async #read(request: ObservedRequest): Promise<void> {
     const { turns, observers, find } = this.#options;
-    await nextTurn(); // the request itself has priority
+    await nextTurn(); // forwarding the request itself has priority
     let read = request.read ?? (await turns.run(() => scanned(request)));
     let head = headOf(request, read);
     for (const observer of observers) observer.begin?.(head);
@@ -127,8 +127,8 @@ export class SeenReader {
   }
 
   /**
-   * Reads the messages before `first` again: the request was forwarded unread, or an observer could not keep what it
-   * saw of them.
+   * Reads the messages before `first` again, because the request was forwarded unparsed, or an observer could not store
+   * its results.
    */
   async #reread({ body, dialect }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
     const { messages, first } = read;
@@ -150,7 +150,7 @@ export class SeenReader {
   }
 }
 
-/** A request that was forwarded unread: its messages are known, none of their texts is. */
+/** Scans a request that was forwarded unparsed: messages are found, but no texts. */
 function scanned({ dialect, body, sessions }: ObservedRequest): ReadMessages {
   const scanned = dialect.scan(body);
   const { messages } = scanned;
@@ -161,8 +161,8 @@ function scanned({ dialect, body, sessions }: ObservedRequest): ReadMessages {
 }
 
 /**
- * The conversation to start from: an empty one, or, if the request continues an answer stored by the provider and so
- * lacks the calls, the one that was read.
+ * The conversation to start from: empty, or the parsed one if the request continues a stored answer and so lacks
+ * earlier calls.
  */
 function beginning({ messages, conversation }: ReadMessages): Conversation {
   return messages.some(({ role }) => role === 'assistant') ? new Conversation() : conversation.fork();
@@ -192,7 +192,7 @@ function headOf(request: ObservedRequest, read: ReadMessages): SeenRequestHead {
   };
 }
 
-/** A small request with the first words of a user: it contains nothing that could be collected. */
+/** Whether a small request only contains the user's first words, so that there is nothing to collect. */
 function hasOnlyBegun(body: Buffer, { first, found, messages }: ReadMessages): boolean {
   if (first > 0 || found.length > 0 || body.length >= MIN_REPORTED_BYTES) return false;
   return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');

@@ -9,17 +9,17 @@ import type { ReadBody } from '../request/read.ts';
 import { MIN_KEPT_CHARS, type ReadResult } from '../request/results.ts';
 import { type DecidedSegments, SegmentDescriber } from '../segments/describe.ts';
 
-/** The texts of a request's messages, as far as they were read. */
+/** The parsed texts of a request's messages. */
 export type ReadTexts = Pick<ReadBody, 'found' | 'results' | 'texts' | 'messages'>;
 
 const HEAD_BYTES = 300;
 
-/** Reads messages for observers. A text is decoded and hashed only if the pipeline has not done so already. */
+/** Prepares messages for observers. Decodes and hashes only texts that the pipeline has not processed already. */
 export class SeenMessages {
   readonly #read: ReadTexts;
   readonly #describer: SegmentDescriber | null;
 
-  /** @param decided - `null` if segments are not described */
+  /** @param decided - `null` if segments are not needed */
   constructor(
     read: ReadTexts,
     decided: DecidedSegments | null,
@@ -29,7 +29,7 @@ export class SeenMessages {
     this.#describer = decided && new SegmentDescriber(decided, settings);
   }
 
-  /** A message; ask for them in ascending order. */
+  /** Returns a message; must be called in ascending order. */
   at(index: number): SeenMessage & { readonly chars: number } {
     const results = this.#resultsOf(index);
     const idsOf = (source: ScannedText) =>
@@ -87,7 +87,7 @@ export class SeenMessages {
   }
 }
 
-/** The items of a message, in a list in the order of messages. */
+/** Items of one message, from a list in message order. */
 function atIndex<Item extends { readonly messageIndex: number }>(
   items: readonly Item[],
   index: number,

@@ -11,20 +11,20 @@ import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashId, stashKey, type TextSegment } from './text-segments.ts';
 
-/** The directives if segments are switched off, or those of the project cannot be read. */
+/** Used if segments are disabled, or the project's directives cannot be read. */
 export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
 
-/** The steps of context GC that apply to a request: their scopes, also joined by spaces. */
+/** The context-GC steps that apply to a request: the set of their scopes, and the scopes joined by spaces. */
 export interface ApplicableSteps {
   readonly scopes: ReadonlySet<string>;
   readonly joined: string;
 }
 
 /**
- * The steps that apply: those whose messages are the beginning of the request.
+ * Finds the steps whose messages are a prefix of the request.
  *
- * @param prefixes - for each message a hash of it and of all messages before it
- * @param match - a remembered body with the same directives, whose steps are reused for the messages that it shares
+ * @param prefixes - for each message, a hash over all messages up to it
+ * @param match - a remembered body with the same directives; its steps are reused for shared messages
  */
 export function applicableSteps(
   steps: readonly Step[],
@@ -42,19 +42,19 @@ export function applicableSteps(
   return { scopes: new Set(applicable), joined: applicable.join(' ') };
 }
 
-/** The new messages of a body, and what was found in them. */
+/** New messages of a body, with the texts found in them. */
 export interface NewTexts {
   readonly messages: readonly ScannedMessage[];
   /** Index of the first new message. */
   readonly first: number;
   readonly found: readonly FoundText[];
-  /** Name of the tool whose result a text is, or `''`. */
+  /** Name of the tool that returned a text, or `''`. */
   readonly toolOf: (text: ScannedText) => string;
-  /** Decisions by which texts were sent before. */
+  /** Decisions with which texts were sent before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
 }
 
-/** Applies directives to the found texts: pinned ones stay whole; stashed and deleted ones are replaced by a marker. */
+/** Applies directives to found texts: pinned texts stay whole; stashed and deleted texts are replaced by a marker. */
 export function applyDirectives(
   strings: BodyTexts,
   texts: NewTexts,
@@ -93,7 +93,7 @@ export function applyDirectives(
   return out;
 }
 
-/** @param earlier - how the same text was sent before, if that is recorded */
+/** @param earlier - the recorded decision with which the text was sent before, if any */
 function cutWholeOf(
   segment: TextSegment,
   action: DirectiveAction,
@@ -105,7 +105,7 @@ function cutWholeOf(
   const { id } = segment;
   if (action === 'delete') return { key: keyOf('delete', project, id), reason: deleted, kind: 'deleted', always: true };
   if (action === 'stash') return { key: stashKey(project, id), reason: stashed, kind: 'stashed', always: false };
-  // what was cut before becomes part of the one marker
+  // an earlier cut becomes part of the single marker
   const pruneId = earlier?.pruneId ?? stashId(project, id);
   const key = keyOf('aside', project, id);
   return { key, pruneId, reason: stashed, kind: 'aside', always: false, tokensShown: earlier?.tokensAfter };
@@ -118,7 +118,7 @@ function replacementFor(segment: TextSegment, cutWhole: CutWhole, tool: string):
     textHash,
     goal: '',
     hints: { origin: 'unknown' },
-    // its lines are not ranked
+    // the lines are not ranked
     limits: { maxPruneRatio: 0, minKeepLines: 0 },
     tool,
     caller: 'proxy',

@@ -20,7 +20,7 @@ import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts
 export interface DecidedSegments {
   readonly texts: BodyTexts;
   readonly messages: readonly ScannedMessage[];
-  /** Index of the first message that was read. */
+  /** Index of the first parsed message. */
   readonly first: number;
   readonly found: readonly FoundText[];
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
@@ -31,7 +31,7 @@ export interface DecidedSegments {
   readonly directives: DirectivesView;
 }
 
-/** The segments of a request's messages from `first` on, which `segmentsOf` describes. */
+/** Builds a `SeenRequest` with the segments of messages from `first` on, as described by `segmentsOf`. */
 export function seenRequest(
   request: DecidedSegments,
   segmentsOf: (index: number) => readonly SeenSegment[],
@@ -45,12 +45,12 @@ export function seenRequest(
   return { project, task, client, opening, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
-/** The prune ids under which the texts of a result are stored whole. */
+/** Returns the prune ids under which the texts of a result are stored whole. */
 export type KeptIds = (source: ScannedText) => readonly string[];
 
 type DescribeSettings = Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>;
 
-/** Describes the segments of a request's messages, which must be asked for in ascending order. */
+/** Describes the segments of messages; must be called in ascending message order. */
 export class SegmentDescriber {
   readonly #request: DecidedSegments;
   readonly #settings: DescribeSettings;
@@ -81,7 +81,7 @@ export class SegmentDescriber {
   }
 }
 
-/** What the segments of one text have in common. */
+/** Fields shared by all segments of one text. */
 interface Source {
   readonly text: ScannedText;
   readonly tool: string;
@@ -133,7 +133,7 @@ function describe(
   const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => pruneId !== stashId(project, id));
   const effect = effectOf(segment, source);
   const path = segment.file ? segment.path : source.path;
-  // usually the segment is exactly the decided text, whose lines and tokens are already counted
+  // usually the segment equals the decided text, whose lines and tokens are already counted
   const whole = found.length === 1 && found[0]?.job.textHash === segment.textHash ? made[0] : undefined;
   return {
     id,
@@ -158,11 +158,11 @@ function describe(
   };
 }
 
-/** The beginning of a tool's answer that reports a failed change. */
+/** Matches the beginning of a tool answer that reports a failed edit. */
 const FAILED =
   /^[\W_]{0,40}(?:tool_use_error|error|failed|failure|exception|could not|cannot|can't|unable to|no such file|no match|string not found|old_string)\b/i;
 
-/** Tokens that the segment would take if it were not stashed. */
+/** Tokens of the segment if it were not stashed. */
 function tokensOf(all: number, made: readonly Decision[]): number {
   const saved = made
     .filter(({ kind }) => !WHOLE_CUTS.has(kind))
@@ -188,12 +188,12 @@ const EFFECTS: Readonly<Record<Origin, Effect>> = {
 const PROSE_PATH = /\.(?:md|mdx|markdown|txt|rst|adoc|org)$/i;
 const LOG_PATH = /\.(?:log|out|err|trace)$/i;
 const NOTE_TOOL = /(?:todo|plan|memory|note|scratchpad)/i;
-/** Opening words of a client's summary of the messages that it dropped. */
+/** Opening words of a client's summary that replaces dropped messages. */
 const SUMMARY =
   /^\s*(?:<summary>|#{0,3} {0,3}summary\b|this session is being continued|(?:here is )?(?:a|the) summary of (?:the|our)|<state_snapshot>|\[?context summary)/i;
 const DECISION =
   /(?:^|\n)\s{0,20}(?:[#*-]{0,3} {0,3})(?:decision|decided|design decision|we decided|i(?:'ve| have)? decided|let(?:'s| us) go with|we(?:'ll| will) go with)\b/i;
-/** Number of characters read to recognise the type of a text. */
+/** Number of leading characters used to detect the type of a text. */
 const TYPE_CHARS = 1_200;
 
 function typeOf(

@@ -3,11 +3,11 @@ import type { ReadSegment, SegmentNotes } from '../ports/segments.ts';
 import { openingOf } from './opening.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 
-/** Records the segments of requests as facts. A segment's text is dropped as soon as it was read. */
+/** Records segments of requests as facts. A segment's text is released as soon as the facts are extracted. */
 export class SegmentObserver implements Observer {
   readonly #notes: SegmentNotes;
   readonly #reported = new ReportedBodies();
-  /** The request that is being read, and its segments so far. */
+  /** The request being processed, and its segments so far. */
   #request: SeenRequestHead | null = null;
   #segments: ReadSegment[] = [];
   #opening = '';

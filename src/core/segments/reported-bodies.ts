@@ -2,21 +2,21 @@ import { BoundedMap } from '../../base/bounded-map.ts';
 
 interface ReportedBody {
   readonly messages: number;
-  /** Hash of these messages. */
+  /** Hash over the reported messages. */
   readonly prefix: string;
 }
 
 const MAX_BODIES = 5_000;
 
-/** Remembers how many messages of each small body were reported. Small bodies are not kept in the prefix memo. */
+/** Remembers how many messages of each small body were already reported. Small bodies are not in the prefix memo. */
 export class ReportedBodies {
   readonly #reported = new BoundedMap<string, ReportedBody>(MAX_BODIES);
 
   /**
-   * Index of the first message that was not reported before.
+   * Index of the first unreported message.
    *
-   * @param key - the conversation, and everything else that must be the same
-   * @param prefixes - for each message a hash of it and of all messages before it
+   * @param key - the conversation and all other facts that must match
+   * @param prefixes - for each message, a hash over all messages up to it
    */
   firstNew(key: string, prefixes: readonly string[]): number {
     const known = this.#reported.get(key);

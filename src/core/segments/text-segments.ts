@@ -10,26 +10,26 @@ export interface TextSegment {
   readonly id: string;
   readonly messageIndex: number;
   readonly role: 'user' | 'assistant' | 'tool';
-  /** The message's text that contains it. */
+  /** The message text that contains the segment. */
   readonly source: ScannedText;
-  /** Its index in the message. */
+  /** Index in the message. */
   readonly index: number;
-  /** The JSON string in the body that contains it, quotes included. */
+  /** Span of the JSON string that contains the segment, quotes included. */
   readonly literal: Span;
-  /** Where it begins in the decoded string, in UTF-16 units. */
+  /** Offset in the decoded string, in UTF-16 units. */
   readonly start: number;
   readonly text: string;
   readonly textHash: string;
-  /** Whether it is a file in a message; `path` is then the name in its frame. */
+  /** Whether the segment is a file in a message; `path` is then the name in its frame. */
   readonly file: boolean;
   readonly path: string;
 }
 
 /**
- * The segments of a message, in order. In a text that contains files, each file is a segment, and the words around the
- * files are not. System prompts, calls and messages that are not understood have no segments.
+ * Returns the segments of a message in order. In a text that contains files, only the files are segments, not the words
+ * around them. System prompts, calls and unknown messages have no segments.
  *
- * @param found - what was found in the message; a text found there is not read again
+ * @param found - texts found in the message; they are not decoded again
  */
 export function segmentsIn(
   texts: BodyTexts,
@@ -81,12 +81,12 @@ export function holds({ literal, start, text: { length }, file }: TextSegment, t
   return !file || (text.start >= start && text.start < start + length);
 }
 
-/** The id of a message's text; `callId` is used only for tool results. */
+/** Id of a text in a message; `callId` is used only for tool results. */
 export function messageSegmentId(role: string, callId: string, hash: string): string {
   return segmentIdOf(role, role === 'tool' ? callId : '', hash);
 }
 
-/** Key of the decision by which a segment is stashed; each segment of each project has its own. */
+/** Key of the decision that stashes a segment, unique per project and segment. */
 export function stashKey(project: string, segmentId: string): string {
   return keyOf('stash', project, segmentId);
 }

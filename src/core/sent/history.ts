@@ -21,30 +21,30 @@ import {
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
-/** The new part of a request, with the records of how it was sent before. */
+/** The new part of a request, with records of how it was sent before. */
 export interface KnownHistory {
   /** All texts, including those that were cut before. */
   readonly found: readonly FoundText[];
-  /** Decisions by which texts were sent before. */
+  /** Decisions with which texts were sent before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /**
-   * Texts for which no new decision may be made: the model has answered them, or the policy passes new texts. They stay
-   * whole unless a decision about them is stored. Empty unless the history is free.
+   * Texts for which no new decision may be made, because the model has answered them or the policy passes new texts.
+   * Only a stored decision can still cut them. Empty unless the history is free.
    */
   readonly fixed: ReadonlySet<FoundText>;
   /** A provider accepted cuts of messages that the model has not answered yet. */
   readonly cutsAccepted: boolean;
   /** The conversation permanently belongs to the control group. */
   readonly control: boolean;
-  /** Answered messages that are forwarded whole, although no record shows how they were sent before. */
+  /** Indexes of answered messages that are forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: readonly number[];
-  /** The store could not be queried for answered messages that may have been cut. */
+  /** The store could not be queried for answered messages that may have been cut.  */
   readonly unknown: boolean;
-  /** Why the store could not be queried; `null` if it was. */
+  /** Why the store could not be queried; `null` if it was queried. */
   readonly failure: unknown;
 }
 
-/** The history if there is nothing to look up: for a request without new messages, and for a dry run. */
+/** Used if nothing has to be looked up: no new messages, or a dry run. */
 export const NO_HISTORY: KnownHistory = {
   found: [],
   sent: new Map(),
@@ -57,10 +57,10 @@ export const NO_HISTORY: KnownHistory = {
 };
 
 /**
- * Looks up how the messages of a request were sent before, and for which of its texts no new decision may be made.
+ * Looks up how a request's messages were sent before, and which texts must not get a new decision.
  *
- * @param keysOf - the keys of the decisions about jobs
- * @param skipReason - reason for not querying the store, or `null`
+ * @param keysOf - returns the decision keys of jobs
+ * @param skipReason - reason to skip the store, or `null`
  */
 export async function recallHistory(
   { body, binding, policy, read }: Pick<ReadRequest, 'body' | 'binding' | 'policy' | 'read'>,
@@ -119,13 +119,13 @@ export async function recallHistory(
 }
 
 /**
- * Marks a text as past, so that it is not decided for the first time now. If the history is free, the text is
- * added to `fixed`: a stored decision still applies.
+ * Marks a text as past, so that it gets no new decision. If the history is free, the text is added to `fixed`, and a
+ * stored decision still applies.
  */
 function asFixed(text: FoundText, binding: Binding, fixed: Set<FoundText>): FoundText {
   const past = asPast(text);
   if (binding !== 'free') return past;
-  // there is no record because the client rewrote earlier messages or an older version sent them; a stored decision
+  // no record exists if the client rewrote earlier messages or an older version sent them; a stored decision still
   // shows that the text was cut
   fixed.add(past);
   return past;
@@ -136,10 +136,10 @@ function asPast(text: FoundText): FoundText {
 }
 
 /**
- * A request as it must be sent after another process sent some of its messages first: their cuts are replayed, and
- * texts that the other process left whole stay whole. Requested directives still apply.
+ * Adapts a request to records of another process that sent some of its messages first: its cuts are replayed, and texts
+ * it left whole stay whole. Directives still apply.
  *
- * @param records - the records that apply, by prefixes or second keys of messages
+ * @param records - the applicable records, by prefix or second key of messages
  */
 export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, SentMessage>): ReadRequest {
   const { body, read, known, found } = request;
@@ -168,10 +168,10 @@ export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, 
 }
 
 /**
- * Originals of replayed cuts that the store no longer has: they are stored again from the request. Extends the expiry
- * of the others. A text that a directive replaced is left out: what was deleted must not come back.
+ * Extends the expiry of originals of replayed cuts, and restores missing ones from the request. Texts replaced by a
+ * directive are skipped, because deleted texts must not come back.
  *
- * @param found - the texts of the request once directives are applied
+ * @param found - the request's texts after directives were applied
  * @throws StoreUnavailable
  */
 export async function touchOriginals(
@@ -197,9 +197,9 @@ interface Replayed {
 }
 
 /**
- * The texts of a message that were cut when it was first sent, whatever would be found or decided today.
+ * The texts that were cut when a message was first sent, independent of current settings.
  *
- * @param found - the texts that are found in it today; they supply the fields that records do not have
+ * @param found - texts found in the message now, which supply fields that records lack
  */
 function replay(
   bytes: Buffer,
@@ -232,7 +232,7 @@ function replayOne(
   const literal = message.texts[place.text]?.literal;
   const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
   const placed = decoded === null ? null : textAt(decoded, place);
-  // equal prefixes imply equal texts; if the hash differs anyway, do not cut
+  // equal prefixes imply equal texts; if the hash still differs, do not cut
   if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
   const job = jobOf(placed.text, decision);
   const text: FoundText = {
@@ -251,14 +251,14 @@ function replayOne(
   return { text, decision: { ...decision, goal: '' } };
 }
 
-/** Whether a text is at the same place in its message as a sent text. */
+/** Whether a text is at the position of a sent text. */
 function isAt({ place }: FoundText, { text, json, start, chars }: TextPlace): boolean {
   return (
     place.text === text && place.start === start && place.chars === chars && place.json.join(' ') === json.join(' ')
   );
 }
 
-/** In the order of the conversation. */
+/** Compares texts by their order in the conversation. */
 function inOrder(a: FoundText, b: FoundText): number {
   if (a.messageIndex !== b.messageIndex) return a.messageIndex - b.messageIndex;
   if (a.literal.start !== b.literal.start) return a.literal.start - b.literal.start;

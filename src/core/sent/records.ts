@@ -7,57 +7,57 @@ import type { Decision, Store } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
-/** Size in bytes below which texts are never cut, whatever the settings. */
+/** Texts below this size in bytes are never cut under any settings. */
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
-/** Whether a message contains texts of a kind that can be cut. */
+/** Whether a message contains texts of a cuttable kind. */
 export function containsResultOrWords({ texts }: ScannedMessage): boolean {
   return texts.some(({ use }) => CUT.has(use));
 }
 
-/** Whether a message contains texts that could be cut under some settings. */
+/** Whether a message contains texts that some settings could cut. */
 export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
   if (role === 'other' || role === 'assistant' || opaque) return false;
   return texts.some(({ use, literal }) => CUT.has(use) && literal.end - literal.start >= MIN_BYTES);
 }
 
 /**
- * The record of a message that is forwarded whole. If the provider verifies the history, an answer is valid only with
- * the text that it was made from, so that a whole text needs a record too.
+ * Record of a message that is forwarded whole. Needed if the provider verifies the history, because an answer is only
+ * valid together with exactly the text that was sent.
  */
 export function wholeRecord(prefix: string): SentMessage {
   return { prefix, annotateLines: false, includeMarkers: true, texts: [] };
 }
 
 /**
- * The key that records that a provider accepted the cuts of a message. It is separate from the message's own record,
- * which is written before the message is sent.
+ * Key of the record that a provider accepted a message's cuts. Separate from the message's own record, which is written
+ * before sending.
  */
 export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
-/** Stands for a conversation's shortened tools wherever cut messages are named by their prefixes. */
+/** Represents a conversation's shortened tools in lists of message prefixes. */
 export function shelfPrefix(conversationId: string): string {
   return keyOf('shelf', conversationId);
 }
 
-/** The key that records that a conversation permanently belongs to the control group. */
+/** Key of the record that a conversation permanently belongs to the control group. */
 export function controlPrefix(shownId: string): string {
   return keyOf('held out', shownId);
 }
 
-/** The key of earlier versions for that, which recorded nothing else of such a conversation. */
+/** The same key in earlier versions, which recorded nothing else about such a conversation. */
 export function earlierControlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);
 }
 
 /**
- * Records of the messages that are about to be sent: the cuts that the proxy decided about. Stashed segments are not
- * recorded, because stashing can be undone.
+ * Builds records for messages that are about to be sent. Only the proxy's own cuts are recorded, not stashed segments,
+ * because a stash can be undone.
  *
- * @param found - texts with their outcomes, in the same order; `null` for a text that has a record already
+ * @param found - texts and their outcomes in the same order; `null` for a text that already has a record
  * @param prefixOf - the prefix of a message
  */
 export function recordsOf(
@@ -81,16 +81,16 @@ export function recordsOf(
   return [...byMessage].map(([index, texts]) => ({ prefix: prefixOf(index), ...render, texts }));
 }
 
-/** Records of sent messages, as far as they are known. */
+/** Known records of sent messages. */
 interface Known {
   readonly sent: ReadonlyMap<string, SentMessage>;
-  /** Why the store could not be queried for messages that are not in memory; `null` if it was. */
+  /** Why the store could not be queried for messages that are not in memory; `null` if it was queried. */
   readonly failure: unknown;
 }
 
 /**
- * Records of messages that were sent. The store keeps them. Those that this process wrote or read are cached, in case
- * the store is unavailable later.
+ * Records of sent messages. The store is authoritative; records written or read by this process are cached for when the
+ * store is unavailable.
  */
 export class SentMemory {
   readonly #store: Pick<Store, 'findSent'>;
@@ -109,8 +109,8 @@ export class SentMemory {
   /**
    * Records of sent messages, by prefix. Never rejects.
    *
-   * @param skipReason - reason for not querying the store, or `null`
-   * @param prefetchKeys - as in `Store.findSent`
+   * @param skipReason - reason to skip the store, or `null`
+   * @param prefetchKeys - see `Store.findSent`
    */
   async find(
     prefixes: readonly string[],
@@ -148,7 +148,7 @@ export class SentMemory {
     return sent;
   }
 
-  /** Caches records that were stored and are about to be sent. */
+  /** Caches stored records of messages that are about to be sent. */
   add(messages: readonly SentMessage[]): void {
     for (const message of messages) this.#memory.set(message.prefix, message);
   }

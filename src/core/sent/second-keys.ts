@@ -5,40 +5,40 @@ import { bytesHash, keyOf, meaningOf } from '../hash.ts';
 import type { SentMessage } from '../ports/sent.ts';
 
 /**
- * A key by which the record of a message, or of one result in it, is found if the messages before it are unknown. If
- * the provider keeps the history, a message is first sent without them, and may be sent again later together with them.
- * Clients and providers write the model's items differently, so that a hash over all messages would not find it.
+ * Additional key of a message's record, independent of the preceding messages. If the provider stores the history, a
+ * message is first sent alone, and later perhaps together with its history. Clients and providers serialise the model's
+ * items differently, so a hash over all messages would not match.
  */
 export interface SecondKey {
   readonly key: string;
-  /** Indexes of the texts in the message that it stands for. */
+  /** Indexes of the message's texts that the key stands for. */
   readonly texts: readonly number[];
-  /** Nothing is recorded under it; it finds what was sent while the history of the conversation was unknown. */
+  /** Nothing is recorded under it; it finds messages sent while their history was unknown. */
   readonly isOfOthers?: true;
 }
 
-/** A message that is being read. */
+/** A message being read. */
 export interface KeyedMessage {
   readonly dialect: Dialect;
   readonly body: Buffer;
   readonly message: ScannedMessage;
-  /** Its state at the message. */
+  /** State at the message. */
   readonly conversation: Conversation;
-  /** Hash of the project and the account. */
+  /** Hash of project and account. */
   readonly owner: string;
 }
 
-/** Size in bytes of a user's text below which it needs no key of its own. */
+/** Minimum size in bytes of a user text that gets its own key. */
 const MIN_WORDS_BYTES = 200;
 
-/** The second keys of a message; none if the wire's providers keep no history. */
+/** Second keys of a message; none if the wire's providers do not store the history. */
 export function secondKeysOf(keyed: KeyedMessage): SecondKey[] {
   const { dialect, message } = keyed;
   if (dialect.keepsHistory === 'never') return [];
   return dialect.keepsHistory === 'items' ? keysOfItem(keyed, message) : keysOfBlocks(keyed, message);
 }
 
-/** An item is one result, or words of the user. Some models number their calls anew in each conversation. */
+/** Keys of a result or user text. Call ids do not suffice: some models restart numbering in each conversation. */
 function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
   const { body, conversation, owner } = keyed;
   const [first] = message.texts;
@@ -85,7 +85,7 @@ function keysOfBlocks({ body, conversation, owner }: KeyedMessage, message: Scan
   return keys;
 }
 
-/** Copies of records under the second keys of their messages. */
+/** Copies records to the second keys of their messages. */
 export function underSecondKeys(
   records: readonly SentMessage[],
   keys: ReadonlyMap<string, readonly SecondKey[]>,
@@ -104,7 +104,7 @@ export function underSecondKeys(
   );
 }
 
-/** The record of a message, put together from those under its second keys; `undefined` if there is none. */
+/** Assembles the record of a message from the records under its second keys; `undefined` if there is none. */
 export function recordUnder(
   records: ReadonlyMap<string, SentMessage>,
   keys: readonly SecondKey[] = [],

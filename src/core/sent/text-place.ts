@@ -2,14 +2,14 @@ import type { Edit } from '../../engine/text/render.ts';
 import { encodeEdits, endOfString, parsed } from '../../wires/json/value.ts';
 import type { TextPlace } from '../ports/sent.ts';
 
-/** A text at its place. */
+/** A text with its position. */
 export interface PlacedText {
   readonly text: string;
   /** Converts edits of the text into edits of the decoded string that contains it. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
 }
 
-/** The text at a place in a decoded string, or `null` if there is no such place. */
+/** Finds the text at a position in a decoded string; `null` if there is no such position. */
 export function textAt(decoded: string, { json, start, chars }: TextPlace): PlacedText | null {
   const around: { readonly raw: string; readonly base: number }[] = [];
   let text = decoded;
@@ -26,7 +26,7 @@ export function textAt(decoded: string, { json, start, chars }: TextPlace): Plac
   };
 }
 
-/** Moves edits of a part to its place in the whole. */
+/** Shifts edits of a part to offsets in the whole. */
 export function shift(edits: readonly Edit[], by: number): Edit[] {
   return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 }

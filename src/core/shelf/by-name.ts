@@ -3,19 +3,19 @@ import type { ShelfTool } from '../ports/shelf.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 
-/** A tool by its name, over all declarations of it. */
+/** A tool, aggregated by name over all its declarations. */
 export interface NamedTool
   extends Pick<ShelfTool, 'name' | 'kind' | 'tokens' | 'conversations' | 'calls' | 'lastCallMs' | 'shelved'> {
-  /** Dollars paid for it so far; if it is older than 30 days, the mean per 30 days. */
+  /** Dollars paid so far or, for tools older than 30 days, the mean per 30 days. */
   readonly dollarsPerMonth: number;
 }
 
-/** A tool, and its declarations by clients of projects. */
+/** A tool with its declarations per client and project. */
 export interface DeclaredTool extends NamedTool {
   readonly declarations: readonly (NamedTool & Pick<ShelfTool, 'project' | 'client'>)[];
 }
 
-/** Tools by name, the dearest first. Tokens are counted on the longest declaration. */
+/** Groups tools by name, most expensive first. Token counts are those of the longest declaration. */
 export function toolsByName(found: readonly ShelfTool[], nowMs: number): DeclaredTool[] {
   return [...groupBy(found, ({ name }) => name).values()].map((group) => toolOf(group, nowMs)).sort(dearest);
 }

@@ -2,18 +2,18 @@ import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonCursor, type Span } from '../../wires/json/cursor.ts';
 import { keyOf } from '../hash.ts';
 
-/** A description of a tool, or of a schema of its parameters. */
+/** A description of a tool, or within its parameter schema. */
 export interface Description {
-  /** Its JSON string in the body, quotes included. */
+  /** Span of the JSON string, quotes included. */
   readonly literal: Span;
   readonly text: string;
-  /** Whether it is the tool's own. */
+  /** Whether the description belongs to the tool itself. */
   readonly ofTool: boolean;
 }
 
-/** A tool that a request declares. */
+/** A tool declared in a request. */
 export interface Declaration {
-  /** As calls name it: a nested tool of the responses wire as `namespace__tool`. */
+  /** Name used in calls: `namespace__tool` for a nested tool on the responses wire. */
   readonly name: string;
   readonly span: Span;
   /**
@@ -26,14 +26,14 @@ export interface Declaration {
 /** The tools of a request. */
 export interface DeclaredTools {
   readonly declarations: readonly Declaration[];
-  /** Names that `tool_choice` or `allowedFunctionNames` demands. */
+  /** Tools forced by `tool_choice` or `allowedFunctionNames`. */
   readonly chosen: ReadonlySet<string>;
-  /** System prompt: instructions outside the messages, and the system and developer messages. */
+  /** System prompt: instructions outside the messages, plus system and developer messages. */
   readonly instructions: string;
 }
 
 const MAX_DEPTH = 64;
-/** This product's own tools, which are never shortened. */
+/** This product's own tools, which must not be shortened. */
 const RECOVERY_TOOLS = /^(?:.*__)?(?:recover_text|recover_range|recall)$/s;
 const SCHEMA = new Set(['input_schema', 'parameters', 'parametersJsonSchema', 'parameters_json_schema']);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
@@ -48,7 +48,7 @@ const TOOLS_KEY = /"tools"\s*:\s*$/;
 const FUNCTION_LISTS = new Set(['functionDeclarations', 'function_declarations']);
 
 /**
- * Finds the tools that a request declares, with the places of their descriptions.
+ * Finds the tools declared in a request, with the positions of their descriptions.
  *
  * @throws JsonShapeError if the bytes are not one JSON object
  */
@@ -57,9 +57,9 @@ export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTool
 }
 
 /**
- * The same declarations, without a walk through the messages if these cannot contain tools.
+ * Like `declaredTools`, but skips the messages if they cannot contain tools.
  *
- * @param outside - the fields outside the messages, as in `RequestHead`
+ * @param outside - the fields outside the messages, see `RequestHead`
  * @throws JsonShapeError if the bytes are not one JSON object
  */
 export function declarationsOf(body: Buffer, wire: Dialect['name'], outside: readonly Span[]): readonly Declaration[] {
@@ -69,7 +69,7 @@ export function declarationsOf(body: Buffer, wire: Dialect['name'], outside: rea
   return new ToolReader(new JsonCursor(body), wire).at(outside.filter(isTools));
 }
 
-/** Identifies a declaration, whichever client sends it, with or without a cache breakpoint. */
+/** Hash of a declaration, independent of the client and of cache breakpoints. */
 export function declarationHash(body: Buffer, { name, span }: Pick<Declaration, 'name' | 'span'>): string {
   const value: unknown = JSON.parse(body.toString('utf8', span.start, span.end));
   return keyOf('declaration', name, JSON.stringify(value, sortedWithoutCache));
@@ -81,16 +81,16 @@ function sortedWithoutCache(_key: string, value: unknown): unknown {
   return Object.fromEntries(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What was found about one tool so far. */
+/** Facts found about one tool so far. */
 interface Found {
   name: string;
   type: string;
   deferred: boolean;
   hasFormat: boolean;
-  /** A relevant key occurs twice, and parsers differ in which one they use. */
+  /** A relevant key occurs twice; parsers disagree about which value counts. */
   ambiguous: boolean;
   readonly descriptions: Description[];
-  /** Where the list of nested tools begins; -1 without one. */
+  /** Offset of the list of nested tools, or -1. */
   nested: number;
 }
 
@@ -139,7 +139,7 @@ class ToolReader {
     return value;
   }
 
-  /** Reads a system message, or the tools that an item of the responses wire adds. */
+  /** Reads a system message, or tools added by an item on the responses wire. */
   #message(): void {
     const cursor = this.#cursor;
     if (!cursor.atObject()) return;
@@ -193,7 +193,7 @@ class ToolReader {
     const cursor = this.#cursor;
     if (key === 'name') found.name = cursor.atString() ? this.#text() : '';
     else if (key === 'defer_loading')
-      found.deferred ||= cursor.peek() === 0x74; // true
+      found.deferred ||= cursor.peek() === 0x74; // 't' of `true`
     else if (key === 'format') found.hasFormat = true;
     else if (key === 'description') this.#description(found, true);
     else if (SCHEMA.has(key)) this.#schema(found, 0);
@@ -214,7 +214,7 @@ class ToolReader {
     return type === 'function';
   }
 
-  /** Walks the object at the cursor, and records whether one of its keys occurs twice. */
+  /** Parses the object at the cursor, and records whether a key occurs twice. */
   #unique(found: Found, onField: (key: string) => void): Span {
     const seen = new Set<string>();
     return this.#cursor.object((key) => {
@@ -246,13 +246,13 @@ class ToolReader {
   }
 }
 
-/** Every string of a value, in order. */
+/** Collects every string in a value, in order. */
 function textsIn(value: unknown, texts: string[]): void {
   if (typeof value === 'string') texts.push(value);
   else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) textsIn(inner, texts);
 }
 
-/** Every string in a choice. Extra names only keep more tools whole, which does no harm. */
+/** Collects every string in a `tool_choice`. Extra names are harmless: they only keep more tools whole. */
 function namesIn(value: unknown, names: Set<string>): void {
   if (typeof value === 'string') names.add(value);
   else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) namesIn(inner, names);

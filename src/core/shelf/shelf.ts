@@ -18,56 +18,56 @@ import { shorten, tailOf } from './shorten.ts';
 export interface ToolShelfOptions {
   readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'updateShelf' | 'begin' | 'cutsOf'> };
   /**
-   * Which new conversations of a project get shortened tools: none, those with API keys, or all, subscription logins
-   * included.
+   * Which new conversations of a project get shortened tools: none, only with API keys, or all including subscription
+   * logins.
    */
   readonly shortens: (project: string) => 'none' | 'keys' | 'all';
-  /** Tools that are left whole by name. */
+  /** Whether a tool is exempt by name. */
   readonly never: (name: string) => boolean;
-  /** How long originals live, in milliseconds. */
+  /** Lifetime of originals, in milliseconds. */
   readonly ttlMs: number;
   readonly clock: Clock;
-  /** Resolves once the tool usage of requests that have ended is stored. Never rejects. */
+  /** Resolves once the tool usage of finished requests is stored. Never rejects. */
   readonly evidence?: (() => Promise<void>) | undefined;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
 }
 
-/** What was removed from the tools of one request. */
+/** Cuts in the tools of one request. */
 export interface ShelvedTools {
   /** Positions in the received body, ascending. */
   readonly edits: readonly BodyEdit[];
-  /** Names of the tools. */
+  /** Names of the shortened tools. */
   readonly tools: ReadonlySet<string>;
-  /** Estimated, markers subtracted. */
+  /** Estimated tokens, markers subtracted. */
   readonly tokensSaved: number;
 }
 
-/** A description that is shortened, and the edit of the body. */
+/** A shortened description, with its edit of the body. */
 interface ShortenedText {
   readonly cut: ShelfCut;
   readonly original: string;
   readonly edit: BodyEdit;
 }
 
-/** What this process knows about a conversation. */
+/** Cached facts about a conversation. */
 interface CachedConversation {
   readonly cuts: readonly ShelfCut[];
-  /** When its originals were last known to be stored. */
+  /** Time when its originals were last known to be stored. */
   readonly keptMs: number;
 }
 
-/** Maximum number of cuts over all remembered conversations. A conversation without cuts counts as one. */
+/** Maximum number of cuts over all cached conversations. A conversation without cuts counts as one. */
 const MAX_CUTS = 50_000;
-/** If the history is free, a first request that arrives again after this time starts a new conversation. */
+/** With a free history, a first request that is repeated after this time starts a new conversation. */
 const SAME_CONVERSATION_MS = 3_600_000;
-/** The expiry of originals is extended after this share of their lifetime. */
+/** Originals are touched again after this share of their lifetime. */
 const KEPT_SHARE = 1 / 8;
 
 /**
- * Shortens the descriptions of tools that nobody calls. Cuts are decided and recorded before the first request of a
- * conversation is forwarded, and repeated in every later one.
+ * Shortens descriptions of unused tools. Cuts are decided and recorded before a conversation's first request is
+ * forwarded, and repeated in every later request.
  */
 export class ToolShelf {
   readonly #options: ToolShelfOptions;
@@ -96,7 +96,7 @@ export class ToolShelf {
     try {
       const cuts = await store.shelf.cutsOf(query);
       this.#conversations.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
-      // a later conversation with the same beginning must not change the tools of this one
+      // a later conversation with the same beginning must not change this one's tools
       if (cuts === null && recordsWholeMessages({ binding, policy })) this.#recordWhole(request);
       return cuts !== null && cuts.length > 0;
     } catch (cause) {
@@ -108,10 +108,10 @@ export class ToolShelf {
   }
 
   /**
-   * What is removed from the tools of a request, or `null`. When the promise resolves, the decision is stored, and so
-   * are the originals if they can be.
+   * Returns the cuts in a request's tools, or `null`. When the promise resolves, the decision is stored and, if
+   * possible, the originals.
    *
-   * @throws HistoryUnknown if the policy is to wait and the record may or may not have been written
+   * @throws HistoryUnknown if the policy is to wait and the outcome of the write is unknown
    */
   async run(request: ReadRequest): Promise<ShelvedTools | null> {
     const { read, policy, binding } = request;
@@ -135,9 +135,9 @@ export class ToolShelf {
   }
 
   /**
-   * Records that the tools of a new conversation stay whole, because it belongs to the control group.
+   * Records that a new conversation in the control group keeps its tools whole.
    *
-   * @returns `false` if a conversation with the same beginning has shortened tools
+   * @returns `false` if a conversation with the same beginning already has shortened tools
    */
   async beginWhole(request: ReadRequest): Promise<boolean> {
     const { store, clock, shortens, onFailure } = this.#options;
@@ -155,7 +155,7 @@ export class ToolShelf {
     }
   }
 
-  /** As `run`, from the memory of this process alone. */
+  /** Like `run`, but only from in-process memory. */
   fromMemory(request: ReadRequest): ShelvedTools | null {
     const { body, dialect, read } = request;
     const cuts = this.#conversations.get(keyOf(request))?.cuts ?? [];
@@ -170,7 +170,7 @@ export class ToolShelf {
   }
 
   /**
-   * Decides which tools of a new conversation are shortened, records that, and applies it.
+   * Decides which tools of a new conversation are shortened, records the decision and applies it.
    *
    * @throws StoreUnavailable
    */
@@ -206,7 +206,7 @@ export class ToolShelf {
   }
 
   /**
-   * Applies the stored decision to a first request for which no new decision may be made.
+   * Applies the stored decision to a first request that must not get a new one.
    *
    * @throws StoreUnavailable
    */
@@ -218,7 +218,7 @@ export class ToolShelf {
     return this.#apply(request, cuts ?? []);
   }
 
-  /** Applies given cuts to a request, and checks from time to time that the originals are still stored. */
+  /** Applies cuts to a request, and periodically checks that the originals are still stored. */
   async #apply(
     request: ReadRequest,
     cuts: readonly ShelfCut[],
@@ -235,7 +235,7 @@ export class ToolShelf {
       await this.#keep(found, scope.project);
       this.#conversations.set(keyOf(request), { cuts, keptMs: nowMs });
     } catch (cause) {
-      // cuts that were sent before are repeated even if the original cannot be stored
+      // sent cuts are repeated even if the original cannot be stored
       onFailure('descriptions_not_kept', cause);
     }
     return found;
@@ -244,7 +244,7 @@ export class ToolShelf {
   /**
    * Stores the originals, or extends their expiry.
    *
-   * @returns ids that belong to other texts
+   * @returns ids already taken by other texts
    * @throws StoreUnavailable
    */
   async #keep(found: readonly ShortenedText[], project: string): Promise<ReadonlySet<string>> {
@@ -292,7 +292,7 @@ function nowOf(clock: Clock): number {
   return Math.trunc(clock.nowMs());
 }
 
-/** The conversation's id including the wire, because conversations on different wires may begin with the same words. */
+/** Conversation id qualified by wire: conversations on different wires may begin with the same words. */
 function conversationOf({ dialect, read }: Pick<ReadRequest, 'dialect' | 'read'>): string {
   return `${dialect.name} ${read.conversationId}`;
 }
@@ -301,7 +301,7 @@ function keyOf(request: Pick<ReadRequest, 'dialect' | 'read' | 'scope'>): string
   return `${request.scope.project}\n${conversationOf(request)}`;
 }
 
-/** The descriptions of a body that are shortened, in its order. */
+/** The descriptions to shorten, in body order. */
 function foundIn(
   body: Buffer,
   declarations: readonly Declaration[],

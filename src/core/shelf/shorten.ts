@@ -6,23 +6,22 @@ import type { ShelfCut } from '../ports/shelf.ts';
 import { keptId } from '../recall/kept-text.ts';
 import type { Declaration, DeclaredTools } from './declarations.ts';
 
-/** A description that becomes shorter: `literal` in the body becomes the JSON string of `text`. */
+/** A shortened description: the span `literal` is replaced by the JSON string of `text`. */
 export interface ShortenedDescription {
   readonly literal: Span;
-  /** What stays, with the marker as its last line. */
+  /** The part that stays, with the marker as its last line. */
   readonly text: string;
   readonly original: string;
   readonly cut: ShelfCut;
 }
 
-/** The reason in the marker: a word in both French and English. */
+/** The reason in the marker; the word is the same in French and English. */
 const REASON = 'description';
 
 /**
- * The descriptions of a tool that become shorter when it is put on the shelf, in the order of the body. Each is cut to
- * its first sentence; if the system prompt mentions the tool, the tool's own description is cut to its first paragraph
- * instead. Returns an empty list if the tool must stay whole, if the request forces its use, or if the marker would
- * cost more than it saves.
+ * Shortens a shelved tool's descriptions, in body order. Each is cut to its first sentence or, for the tool's own
+ * description if the system prompt mentions the tool, to its first paragraph. Empty if the tool must stay whole, if the
+ * request forces its use, or if the markers would cost more than they save.
  */
 export function shorten(
   declaration: Declaration,
@@ -39,17 +38,17 @@ export function shorten(
   });
 }
 
-/** The part of a description that stays, followed by the marker. */
+/** The remaining part of a description, followed by the marker. */
 function shownBy(description: string, cut: Omit<ShelfCut, 'tokensSaved'>): string {
   return `${description.slice(0, cut.chars)}${tailOf(cut)}`;
 }
 
-/** The text that replaces what is removed. */
+/** Marker text that replaces the removed part. */
 export function tailOf({ pruneId, startLine, endLine, reason }: Omit<ShelfCut, 'tokensSaved'>): string {
   return `\n${formatMarker({ pruneId, startLine, endLine, reason })}`;
 }
 
-/** `null` if the marker costs more than it saves. */
+/** Cuts one description; `null` if the marker costs more than it saves. */
 function cutOf(of: { readonly tool: string; readonly ofTool: boolean; readonly text: string; readonly chars: number }) {
   const { tool, ofTool, text, chars } = of;
   if (text.length <= chars) return null;
@@ -66,7 +65,7 @@ function lines(text: string): number {
   return text.split('\n').length;
 }
 
-/** Offset of the first character that is not white space. */
+/** Offset of the first non-whitespace character. */
 function startOf(text: string): number {
   return text.length - text.trimStart().length;
 }
@@ -78,7 +77,7 @@ function endOfSentence(text: string): number {
   return Math.min(stop < 0 ? text.length : stop + 1, line < 0 ? text.length : line);
 }
 
-/** Offset of the line break before the first empty line; the length of the text if there is none. */
+/** Offset of the line break before the first empty line, or the text's length. */
 function endOfParagraph(text: string): number {
   for (let at = text.indexOf('\n', startOf(text)); at >= 0; ) {
     const next = text.indexOf('\n', at + 1);
@@ -88,7 +87,7 @@ function endOfParagraph(text: string): number {
   return text.length;
 }
 
-/** Whether a text contains the name as a whole word. */
+/** Whether a text contains a name as a whole word. */
 function mentions(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     if (!isWord(text.charAt(at - 1)) && !isWord(text.charAt(at + name.length))) return true;

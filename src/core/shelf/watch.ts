@@ -13,20 +13,20 @@ import { shorten } from './shorten.ts';
 
 export interface ToolWatchOptions {
   readonly store: Pick<ShelfStore, 'record' | 'charge'>;
-  /** Tools that are left whole by name. */
+  /** Whether a tool is exempt by name. */
   readonly never: (name: string) => boolean;
   readonly onFailure: FailureReporter;
-  /** Writes together with other parts of the process. Default: alone. */
+  /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
 }
 
-/** A request that a model answered with 2xx. */
+/** A request answered with status 2xx. */
 export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
   readonly read: Pick<RewrittenRequest, 'received' | 'messages' | 'outside' | 'shownId' | 'shelved'>;
-  /** How often the answer calls each tool, by its declared name. */
+  /** Number of calls per tool in the answer, by declared name. */
   readonly calls: ReadonlyMap<string, number>;
 }
 
@@ -35,35 +35,35 @@ export interface BilledTools {
   readonly project: string;
   readonly conversationId: string;
   readonly atMs: number;
-  /** Dollars of a token at the front of the request; `null` without a price. */
+  /** Price of one token at the front of the request, in dollars; `null` if unknown. */
   readonly rate: number | null;
-  /** What shortening took off its bill, in the provider's tokens and in dollars. */
+  /** Savings on its bill by shortening, in the provider's tokens and in dollars. */
   readonly saved: ShelfSums;
 }
 
-/** Maximum number of bytes of queued requests; further ones are not counted. */
+/** Limit for bytes of queued requests; further requests are not counted. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const NO_TOOLS: ReadonlySet<string> = new Set();
-/** Maximum number of tools in all remembered conversations; one takes 8 bytes, a conversation about 200. */
+/** Maximum number of tools over all remembered conversations; a tool takes 8 bytes, a conversation about 200. */
 const MAX_REMEMBERED_TOOLS = 500_000;
 const MAX_REMEMBERED_CHARS = 2_000_000;
-/** Maximum number of requests, and of bills, that wait to be written; further ones are not counted. */
+/** Maximum number of queued requests, and of queued bills; further ones are not counted. */
 const MAX_WAITING = 500;
 const CONVERSATION_SIZE = 25;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
 const CONTROL = /\p{Cc}/u;
-/** Matches a request that only warms a cache or asks for a single token. It does not start a conversation. */
+/** Matches a request that only warms a cache or requests a single token; it does not start a conversation. */
 const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
 
-/** The calls in the first messages of a conversation. */
+/** Calls in the leading messages of a conversation. */
 interface CountedCalls {
   readonly messages: number;
   readonly last: ScannedMessage;
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** Records which tools conversations declare and call, and what unused ones cost. No request waits for it. */
+/** Records which tools conversations declare and call, and what unused tools cost. No request waits for it. */
 export class ToolWatch {
   readonly #options: ToolWatchOptions;
   readonly #known = new LRUCache<string, ShelfConversation>({
@@ -71,17 +71,17 @@ export class ToolWatch {
     sizeCalculation: ({ tools }) => CONVERSATION_SIZE + tools.length,
   });
   readonly #queue: WorkQueue;
-  /** The calls of each conversation when they were recorded last. */
+  /** Last recorded calls per conversation. */
   readonly #calls = new LRUCache<string, string>({
     maxSize: MAX_REMEMBERED_CHARS,
     sizeCalculation: (calls) => CONVERSATION_SIZE + calls.length,
   });
-  /** The calls in the messages of each conversation that were counted; messages known from before are the same objects. */
+  /** Counted calls per conversation; messages that are already known are the same objects. */
   readonly #counted = new LRUCache<string, CountedCalls>({
     maxSize: MAX_REMEMBERED_TOOLS,
     sizeCalculation: ({ counts }) => CONVERSATION_SIZE + counts.size,
   });
-  /** What is not written yet. */
+  /** Records not yet written. */
   #seen: SeenTools[] = [];
   #billed: BilledTools[] = [];
   readonly #behind: BackgroundWriter;
@@ -123,7 +123,7 @@ export class ToolWatch {
     if (known && calls.size === 0) return;
     const called = JSON.stringify([...calls]);
     if (known && this.#calls.get(key) === called) return;
-    const declares = !known && declarationsOf(received, wire, read.outside).length > 0; // without a walk through the messages
+    const declares = !known && declarationsOf(received, wire, read.outside).length > 0; // skips the messages
     const declarations = declares ? declarationsIn(received, wire) : [];
     if (!known && declarations.length === 0) return;
     const isFirst = messages.every(({ role }) => role !== 'assistant');
@@ -144,7 +144,7 @@ export class ToolWatch {
     this.#behind.soon();
   }
 
-  /** How often each tool was called: in the messages, of which only new ones are counted, and in the answer. */
+  /** Number of calls per tool: in the messages, of which only new ones are counted, and in the answer.  */
   #callsOf(
     key: string,
     messages: readonly ScannedMessage[],
@@ -164,7 +164,7 @@ export class ToolWatch {
     return all;
   }
 
-  /** All of it at once, so that the store commits it together; bills of conversations that are new here follow. */
+  /** Writes everything at once, so that the store commits it together. Bills of new conversations follow. */
   async #write(): Promise<void> {
     const [seen, billed] = [this.#seen, this.#billed];
     [this.#seen, this.#billed] = [[], []];
@@ -180,7 +180,7 @@ export class ToolWatch {
     try {
       this.#known.set(key, await this.#options.store.record(seen));
     } catch (cause) {
-      this.#calls.delete(key); // recorded with the next request
+      this.#calls.delete(key); // retried with the next request
       this.#options.onFailure('tools_not_noted', cause);
     }
   }
@@ -197,7 +197,7 @@ export class ToolWatch {
   }
 }
 
-/** The tools that a body declares; none if the body is not understood. */
+/** The tools declared in a body; none if the body is not understood. */
 export function declarationsIn(body: Buffer, wire: Dialect['name']): readonly SeenDeclaration[] {
   try {
     const declared = declaredTools(body, wire);

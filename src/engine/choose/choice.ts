@@ -9,21 +9,19 @@ import type { Hints, Limits, PruneInput } from '../types.ts';
 import { type Choice, chooseRuns, type Run } from './runs.ts';
 
 /**
- * Value of a line that another backend is sure of, as a multiple of what cutting it would save: such a line stays.
- * Set by hand.
+ * Value of a line that another backend scores 1, as a multiple of the saving from cutting it, so that it stays. Set by
+ * hand.
  */
 const SURE_WORTH = 2;
-/**
- * The score of a line about which the other backend has no opinion: halfway between noise and a line that must stay.
- */
+/** Score of a line on which the other backend has no opinion: halfway between noise and a line that must stay. */
 const NO_OPINION = 0.5;
 
 /**
  * Applies another backend's scores to a choice. 1 means that a line must stay, 0 that it is noise; 0.5 and `NaN` are no
  * opinion. Scores in between move the line's own value towards one end or the other. Lines without an opinion keep
- * their value. Protected and glued lines stay so.
+ * their value. Protected and glued lines remain so.
  *
- * @param opinions - by line index, or `undefined` for a choice that stays as it is
+ * @param opinions - by line index; with `undefined`, the choice is unchanged
  */
 export function withOpinions(opinions: Float64Array | undefined, choice: Choice): Choice {
   if (opinions === undefined) return choice;
@@ -39,29 +37,29 @@ export function withOpinions(opinions: Float64Array | undefined, choice: Choice)
   return { ...choice, value };
 }
 
-/** An example of a prune id, used to count a marker's length. */
+/** A sample prune id, used to measure a marker's length. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
 /**
- * From this `max_prune_ratio` on (the contract's default) the ratio is only a ceiling, and relevance alone decides how
+ * From this `max_prune_ratio` on (the contract's default), the ratio is only an upper bound, and relevance decides how
  * much is cut.
  */
 const CEILING = 0.9;
 /**
- * Value of the definition of something that the goal names, as a multiple of what cutting it would save: it stays.
- * Set by hand.
+ * Value of a definition that the goal names, as a multiple of the saving from cutting it, so that it stays. Set by
+ * hand.
  */
 const DEFINITION_WORTH = 2;
-/** Up to this ratio the caller wants a mild cut: only the least valuable lines are cut. Set by hand. */
+/** Up to this ratio, only the least valuable lines are cut. Set by hand. */
 const MILD = 0.75;
 
 /** Compensates for rounding: `0.9 * 10` is slightly less than 9. */
 const ROUNDING = 1e-9;
 
 /**
- * The maximum number of lines that may be cut, whichever they are; negative if the limits cannot be met. If the caller
- * set the limits, each kept line counts once towards `minKeepLines`; otherwise a long line counts as the number of
- * screen lines that it fills.
+ * Maximum number of lines that may be cut; negative if the limits cannot be met. If the caller set the limits, each
+ * kept line counts once towards `minKeepLines`; otherwise a long line counts as the number of screen lines that it
+ * fills.
  */
 export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
   const { maxPruneRatio, minKeepLines } = limits;
@@ -69,10 +67,10 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
   return Math.min(Math.floor(maxPruneRatio * view.n + ROUNDING), view.n - stay);
 }
 
-/** Characters that a person sees as one line. Set by hand: the width of a wide terminal. */
+/** Longer lines count as several screen lines. Set by hand: the width of a wide terminal. */
 const SEEN_LINE_CHARS = 200;
 
-/** The number of lines that fill at least `screenLines` screen lines even if they are the shortest of the text. */
+/** Number of lines that fill at least `screenLines` screen lines, even if the shortest lines are chosen. */
 function linesThatMake({ n, lines: { starts } }: View, screenLines: number): number {
   if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= screenLines) return screenLines;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
@@ -87,17 +85,17 @@ function linesThatMake({ n, lines: { starts } }: View, screenLines: number): num
 }
 
 /**
- * The factor of one boldness step. Measured by `bench -- learning` on 219 recorded conversations: as configured, 13.3 %
- * of the bill is saved, and 15.7 % of the lines that are needed later are cut. One step milder it is 6.5 and 6.9 %, two
- * steps milder 1.8 and 1.4 %, one step bolder 18.0 and 23.0 %.
+ * Factor per boldness step. Measured by `bench -- learning` on 219 recorded conversations: the configured level saves
+ * 13.3 % of the bill and cuts 15.7 % of the lines that are needed later; one step milder, 6.5 and 6.9 %; two steps
+ * milder, 1.8 and 1.4 %; one step bolder, 18.0 and 23.0 %.
  */
 const STEP = 2;
 
 /**
  * The exchange rate between a share of the size and a share of what the goal needs. At 1, a line is cut if its share of
  * what is needed is estimated to be smaller than its share of the size. The rate grows with the ratio, so a larger
- * ratio never saves less. Unless the caller asked for this text to be cut, its origin, and the size of a file that was
- * read, limit the rate.
+ * ratio never saves less. Unless the caller explicitly requested the cut, the rate is limited by the text's origin and
+ * the size of a file that was read.
  */
 function boldness(limits: Limits, own: Boldness, caution: Caution, size: number): number {
   const { atCeiling, large, mild, deep, readSize = size } = own;
@@ -113,7 +111,7 @@ function boldness(limits: Limits, own: Boldness, caution: Caution, size: number)
 
 type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
 
-/** Whether the command prints the usage or the manual of a program. Agents look things up in it, as in a file. */
+/** Whether a command prints the usage or manual of a program, which agents look things up in as in a file. */
 function isManual(hints: Hints | undefined): boolean {
   return /\s--help\b|^\s*(?:man|tldr)\s/.test(hints?.command ?? '');
 }
@@ -177,7 +175,7 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
   });
 }
 
-/** The size of each line, without a number in front of it. */
+/** Size of each line, without its line number. */
 function sizesOf({ tokens, contentStart, lines: { starts } }: View): Float64Array {
   const size = new Float64Array(tokens.length);
   for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (contentStart[i] ?? 0));
@@ -198,7 +196,7 @@ function withDefinitions(
   return value;
 }
 
-/** A file that was read may be edited next: the unprotected part of a block is cut completely or not at all. */
+/** A file that was read may be edited next, so the unprotected part of a block is cut completely or not at all. */
 function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uint8Array {
   const out = glued.slice();
   for (let i = 1; i < out.length; i++) {
@@ -208,12 +206,12 @@ function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uin
 }
 
 /**
- * In cuts of fewer tokens than this, the reason does not name the goal, because the words would cost more than they
- * help. Set by hand.
+ * In cuts with fewer tokens, the reason does not name the goal, because the words would cost more than they help. Set
+ * by hand.
  */
 const NAMED_TOKENS = 400;
 
-/** States in a few words what was cut and, for a large cut off the goal, some of the goal's words. */
+/** States briefly what was cut and, for a large off-topic cut, some of the goal's words. */
 export function reasonFor(analysis: Analysis, { tokens }: Choice, run: Run, language: ReasonLanguage = 'fr'): string {
   const nature = analysis.kind.natureOf?.(analysis, run) ?? null;
   let size = 0;

@@ -5,11 +5,11 @@ export interface Choice {
   readonly value: Float64Array;
   /** Tokens saved if the line is cut. */
   readonly tokens: Float64Array;
-  /** The saving as the choice counts it: between the line's tokens and its length. */
+  /** Size of the line in the choice: between its tokens and its length. */
   readonly size: Float64Array;
-  /** Non-zero: the line must stay. */
+  /** Non-zero if the line must stay. */
   readonly keep: Uint8Array;
-  /** Non-zero: the line is cut or kept together with the line before. */
+  /** Non-zero if the line is cut or kept together with the line above. */
   readonly glued: Uint8Array;
   /** The size of a marker. */
   readonly markerSize: number;
@@ -26,19 +26,18 @@ export interface Run {
 }
 
 /**
- * Steps of the bisection that finds the charge at which a choice fits its budget. Set by hand: the last interval is a
+ * Steps of the bisection that finds the charge at which a choice fits its budget. Set by hand: the final interval is a
  * millionth of the first.
  */
 const ROUNDS = 20;
-/** Charges that differ by less count as equal. Set by hand, as the next. */
+/** Charges that differ by less are considered equal. Set by hand, like the next. */
 const NEGLIGIBLE = 1e-9;
-/** Minimum saving of a run that is added to fill up the budget, as a multiple of the marker's size. */
+/** Minimum saving of a run added to use up the budget, as a multiple of the marker's size. */
 const LEAST_MARKERS = 1.5;
 
 /**
- * Chooses the runs to cut: those that save the most for the least loss of value, after the cost of markers and within
- * the budget. Dynamic programming over two states (kept, cut) finds the optimum without a budget; with one, it is
- * approximated.
+ * Chooses the runs to cut that save the most for the least loss of value, after marker costs and within the budget.
+ * Dynamic programming over two states (kept, cut) finds the optimum without a budget; with one, it is approximated.
  */
 export function chooseRuns(choice: Choice): Run[] {
   if (choice.n === 0 || choice.budget <= 0) return [];
@@ -67,7 +66,7 @@ export function chooseRuns(choice: Choice): Run[] {
 }
 
 /**
- * Finds the best cut if each cut line costs an extra charge. Writes it to `cut` and returns the number of cut lines.
+ * Finds the best cut if each cut line costs an extra charge. Writes flags to `cut` and returns the number of cut lines.
  */
 function partition(choice: Choice, charge: number, cut: Uint8Array): number {
   const { n, value, size, keep, glued, price } = choice;
@@ -108,8 +107,8 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
 }
 
 /**
- * Adds runs to `within` that only `over` cuts, those with the lowest value per unit of size first. A run that exceeds
- * the budget is added in part.
+ * Adds runs that only `over` cuts to `within`, lowest value per size first. A run that exceeds the budget is added in
+ * part.
  */
 function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
   let left = choice.budget;
@@ -147,7 +146,7 @@ function lossOf(choice: Choice, run: Run): number {
   return value / size;
 }
 
-/** The runs of consecutive ones. */
+/** Runs of consecutive set flags. */
 export function runsOf(flags: Uint8Array): Run[] {
   const out: Run[] = [];
   let from = -1;

@@ -10,14 +10,12 @@ import type { Vocabulary } from './vocabulary.ts';
 const K1 = 1.2;
 const B = 0.4;
 /**
- * For the normalisation by length, a line has at most this many words: matches in a very long line would otherwise have
- * no weight. Set by hand.
+ * Line length is capped at this many words for normalisation, so that matches in very long lines keep some weight. Set
+ * by hand.
  */
 const MOST_WORDS = 60;
 
-/**
- * BM25's inverse document frequency over lines (Robertson and Spärck Jones, 1976); the 1 keeps it from being negative.
- */
+/** BM25's inverse document frequency over lines (Robertson and Spärck Jones, 1976); adding 1 avoids negative values. */
 function rarity(n: number, lines: number): number {
   return Math.log(1 + (n - lines + 0.5) / (lines + 0.5));
 }
@@ -56,7 +54,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   return weight;
 }
 
-/** Words that may begin like one of the goal's words: their `startKey` has its slot set in `starts`. */
+/** Words that may share a beginning with a goal word: the slot of their `startKey` is set in `starts`. */
 function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, starts: Uint8Array): number[] {
   const found: number[] = [];
   for (let id = 0; id < size; id++) {
@@ -68,26 +66,26 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
 }
 
 /**
- * Size of a table that rejects most words that begin differently from the goal's words. Set by hand: about twenty times
- * the maximum number of terms.
+ * Size of the table that filters out words with other beginnings. Set by hand: about twenty times the maximum number of
+ * terms.
  */
 const STARTS = 4096;
-/** Minimum number of first letters that related words share, and least share of the longer word. Set by hand. */
+/** Minimum number of leading letters shared by related words, and minimum share of the longer word. Set by hand. */
 const STEM_CHARS = 4;
 const STEM_SHARE = 0.6;
 /** Weight of a related word, relative to the word itself. Set by hand. */
 const KINSHIP = 0.4;
-/** A prime, so that keys are spread evenly over the table. */
+/** A prime that spreads keys evenly over the table. */
 const SPREAD = 8191;
 
-/** The first letters of a word as one number, case aside. */
+/** The first letters of a word as one number, ignoring case. */
 function startKey(codes: Uint16Array, start: number): number {
   let key = 0;
   for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, SPREAD) + ((codes[start + i] ?? 0) | LOWER_CASE);
   return key;
 }
 
-/** The same for a word that is a string. */
+/** Like `startKey`, for a string. */
 function startKeyOf(word: string): number {
   let key = 0;
   for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, SPREAD) + (word.charCodeAt(i) | LOWER_CASE);
@@ -95,7 +93,8 @@ function startKeyOf(word: string): number {
 }
 
 /**
- * How likely two words with the same beginning mean the same (`tree` and `treeify`, `paginate` and `pagination`), 0..1.
+ * Likelihood that two words with the same beginning mean the same (`tree` and `treeify`, `paginate` and `pagination`),
+ * 0..1.
  */
 function related(text: string, start: number, length: number, word: string): number {
   const most = Math.min(length, word.length);
@@ -110,20 +109,20 @@ function related(text: string, start: number, length: number, word: string): num
 export interface GoalMatch {
   /** The weight of each word for the goal, by word id. */
   readonly weight: Float64Array;
-  /** The lines with each of the goal's compounds, by spelling. */
+  /** Flags of the lines that contain each compound of the goal, by spelling. */
   readonly compounds: ReadonlyMap<string, LineFlags>;
   /** Indices into the vocabulary's `ids` of words with a weight, ascending. */
   readonly hits: readonly number[];
   /** `hits[first[i]] … hits[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
-  /** BM25 of each line alone. */
+  /** BM25 score of each line by itself. */
   readonly raw: Float64Array;
 }
 
 /**
  * Finds the goal's words in a text and scores each line by them.
  *
- * @param bind - whether words that the goal has only in compounds count only on lines with one of these compounds
+ * @param bind - whether words that occur in the goal only within compounds count only on lines with such a compound
  */
 export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[], bind: boolean): GoalMatch {
   const weight = weighWords(view, words, terms);
@@ -137,7 +136,7 @@ export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTer
 
 const NONE_BOUND: ReadonlyMap<number, BoundWord> = new Map();
 
-/** The hits of a match; fills in its `first`. */
+/** Collects the hits of a match, and fills in its `first`. */
 function hitsOf(
   { ids, first: words }: Vocabulary,
   weight: Float64Array,
@@ -179,7 +178,7 @@ export function scoreLines(
   return raw;
 }
 
-/** A word is counted once within this many consecutive words. Set by hand: about three lines. */
+/** Repetitions of a word within this many words are counted once. Set by hand: about three lines. */
 const REPEAT_WORDS = 40;
 
 function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {
@@ -193,13 +192,10 @@ function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: 
   return false;
 }
 
-/** For each line index, 1 if the line contains the thing in question. */
+/** Per line index: 1 if the line contains the item, else 0. */
 type LineFlags = Uint8Array;
 
-/**
- * Where the compounds of a goal occur in a text, by their spelling. Compounds that the text does not contain are left
- * out.
- */
+/** Finds the lines of each compound of a goal, by spelling. Compounds that do not occur are omitted. */
 function findCompounds(view: View, terms: readonly GoalTerm[]): ReadonlyMap<string, LineFlags> {
   const found = new Map<string, LineFlags>();
   for (const compound of new Set(terms.flatMap(({ compounds }) => compounds))) {
@@ -209,15 +205,15 @@ function findCompounds(view: View, terms: readonly GoalTerm[]): ReadonlyMap<stri
   return found;
 }
 
-/** A word of the goal that counts on some lines only. */
+/** A goal word that only counts on some lines. */
 interface BoundWord {
   readonly term: GoalTerm;
   readonly lines: LineFlags;
 }
 
 /**
- * For words that occur in the goal only as parts of compounds, by word id: the lines that contain one of those
- * compounds. Words whose compounds do not occur in the text count like any others.
+ * For goal words that occur only within compounds, by word id: the lines with such a compound. Words whose compounds do
+ * not occur in the text count everywhere.
  */
 function bindWords(
   words: Vocabulary,
@@ -249,7 +245,7 @@ export function countOf(flags: LineFlags): number {
   return count;
 }
 
-/** The lines that contain a compound exactly as spelled, or `null` if there are none. */
+/** Lines that contain a compound exactly as spelled; `null` if there are none. */
 function linesWith({ text, lines: { starts }, n }: View, compound: string): Uint8Array | null {
   let found: Uint8Array | null = null;
   let line = 0;

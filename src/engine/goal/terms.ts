@@ -5,10 +5,10 @@ import { scanWords, wordHash } from './words.ts';
 const COMPOUND = /[A-Za-z0-9_]{1,60}(?:[-.][A-Za-z0-9_]{1,60}){1,8}/g;
 /** Excludes `e.g.` and `i.e.`. */
 const HAS_WORD = /[A-Za-z]{3}|\d/;
-/** Maximum number of compounds of a goal. Further ones no longer distinguish lines. Set by hand. */
+/** Maximum number of compounds per goal. Further ones hardly distinguish lines. Set by hand. */
 const MOST_COMPOUNDS = 40;
 
-/** A compound of a goal, `[start, end)` in it. */
+/** A compound in a goal, at `[start, end)`. */
 interface Compound {
   readonly text: string;
   readonly start: number;
@@ -25,28 +25,25 @@ function compoundsOf(goal: string): Compound[] {
   return found;
 }
 
-/** One word that the goal asks for. */
+/** A word in the goal. */
 export interface GoalTerm {
-  /** As `scanWords` hashes it. */
+  /** Hash as computed by `scanWords`. */
   readonly hash: number;
-  /** As the goal spells it. */
+  /** Spelling in the goal. */
   readonly word: string;
-  /** Its weight in the goal, 1..7.6: the root of its number of occurrences (at most 3) times its emphasis. */
+  /** Weight in the goal, 1..7.6: the square root of the number of occurrences (at most 3) times the emphasis. */
   readonly weight: number;
-  /** Whether it occurs there on its own and not only as part of an identifier. */
+  /** Whether the word occurs on its own, not only as part of an identifier. */
   readonly whole: boolean;
-  /** Whether it is spelled like an identifier, or marked as code. */
+  /** Whether the word is spelled like an identifier, or marked as code. */
   readonly literal: boolean;
-  /** The compounds (`better-sqlite3`, `v1.2.3`) that it is a part of. */
+  /** The compounds (`better-sqlite3`, `v1.2.3`) that contain the word. */
   readonly compounds: readonly string[];
-  /** Whether it occurs nowhere but in compounds. */
+  /** Whether the word occurs only within compounds. */
   readonly isPart: boolean;
 }
 
-/**
- * Maximum number of characters of a goal that are read, and of terms. Further words no longer distinguish lines.
- * Set by hand.
- */
+/** Limits for the characters read and for the terms of a goal. Further words hardly distinguish lines. Set by hand. */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
 /** Maximum number of words that are considered; the heaviest of them become terms. Set by hand. */
@@ -56,7 +53,7 @@ const MAX_FOUND = 4 * MAX_TERMS;
 const QUOTED = 2.2;
 const SPELLED = 2;
 const IN_TITLE = 2;
-/** Maximum number of occurrences of a word that add to its weight. Set by hand. */
+/** Maximum number of occurrences that add to a word's weight. Set by hand. */
 const MOST_COUNTED = 3;
 
 const STOP_WORDS = `a an any and are as at be been but by can cannot could did do does doing done for from get got had has
@@ -70,7 +67,7 @@ find show want did please here before after because previously currently`;
 
 const STOP = new Set(STOP_WORDS.split(/\s+/).map(wordHash));
 
-/** First words of requests: they name an action, not a topic. */
+/** Typical first words of requests, which name an action instead of a topic. */
 const LEADING = new Set(
   `look search check read open run list view tell explain give locate inspect review understand implement update refactor
   investigate help try print write create improve handle examine verify determine figure analyze analyse debug resolve
@@ -79,7 +76,7 @@ const LEADING = new Set(
     .map(wordHash),
 );
 
-/** Whether a word is the first of its line. */
+/** Whether a word is the first on its line. */
 function leads(text: string, start: number): boolean {
   let at = start - 1;
   while (at >= 0 && (text[at] === ' ' || text[at] === '-' || text[at] === '*')) at--;
@@ -112,7 +109,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   return terms.sort((a, b) => b.weight - a.weight).slice(0, MAX_TERMS);
 }
 
-/** A term while the goal is being read. */
+/** A term during the parsing of a goal. */
 interface Found extends GoalTerm {
   count: number;
   emphasis: number;
@@ -127,13 +124,10 @@ function newTerm(hash: number, word: string): Found {
   return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 
-/** The code of `a`. All letters from here on count as lower case, accented capitals included. */
+/** The code of `a`. Codes from here on are treated as lower case, including accented capitals. */
 const SMALL_A = 97;
 
-/**
- * The weight of how a word of the goal is spelled: identifiers, called names and words in backticks are meant
- * literally.
- */
+/** Weight of a word's spelling: identifiers, called names and words in backticks are meant literally. */
 function spelling(text: string, start: number, end: number): number {
   const before = start > 0 ? text.charAt(start - 1) : ' ';
   const after = end < text.length ? text.charAt(end) : ' ';

@@ -1,17 +1,17 @@
 import type { View } from '../text/view.ts';
 import { ALL_WORDS, listWords, type Wanted, WordList } from './words.ts';
 
-/** The wanted words of each line, as numbers. */
+/** The wanted words of each line, as ids. */
 export interface Vocabulary {
-  /** Word ids of all lines one after another, repeats included. */
+  /** Word ids of all lines in sequence, with repetitions. */
   readonly ids: Int32Array;
   /** `ids[first[i]] … ids[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
-  /** For each of `ids`, the number of words before it, unwanted ones included. */
+  /** For each entry of `ids`, the number of preceding words, including unwanted ones. */
   readonly ordinal: Uint32Array;
-  /** Number of words on each line, wanted or not. */
+  /** Number of words on each line, including unwanted ones. */
   readonly spoken: Uint32Array;
-  /** Number of words in all, wanted or not. */
+  /** Total number of words, including unwanted ones. */
   readonly total: number;
   /** Number of lines that contain a word, by word id. */
   readonly lineCount: Int32Array;
@@ -24,7 +24,7 @@ export interface Vocabulary {
   find(hash: number): number;
 }
 
-/** Reads the words of a text once; all of them unless only some are wanted. */
+/** Reads the words of a text once; all, unless only some are wanted. */
 export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabulary {
   const first = new Uint32Array(view.n + 1);
   const spoken = new Uint32Array(view.n);
@@ -41,10 +41,10 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
-/** Maximum size of a list that is kept for the next text, in words (1.1 MB). Set by hand. */
+/** Maximum size of a word list that is kept for reuse, in words (1.1 MB). Set by hand. */
 const MAX_SPARE_WORDS = 1 << 16;
 
-/** A list that is reused for the next text, because it is the largest allocation of reading one. */
+/** A word list kept for reuse, because it is the largest allocation when reading a text. */
 let spare: WordList | null = null;
 
 function takeList(): WordList {
@@ -55,7 +55,7 @@ function takeList(): WordList {
   return list;
 }
 
-/** Keeps a list for the next text unless it is too large. */
+/** Keeps a list for reuse, unless it is too large. */
 function keepList(list: WordList): void {
   if (list.hash.length <= MAX_SPARE_WORDS) spare = list;
 }
@@ -75,7 +75,7 @@ function listLines(
   }
 }
 
-/** Gives each word its id, and records its first occurrence and its number of lines. */
+/** Assigns word ids, and records each word's first occurrence and number of lines. */
 function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: Int32Array): void {
   const { hash, start, end } = list;
   for (let line = 1; line < first.length; line++) {
@@ -90,10 +90,10 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
   }
 }
 
-// after this many tries a slot is shared: crafted hashes may make a score inexact, but cannot make the scan quadratic.
-// set by hand
+// maximum number of probes; afterwards a slot is shared, so that crafted hashes cannot make the scan quadratic. set by
+// hand
 const MAX_PROBES = 24;
-/** Initial room for words; a power of two. A table grows once half of its slots are used. */
+/** Initial capacity in words, a power of two. A table grows when half full. */
 const INITIAL_IDS = 512;
 
 /** Numbers distinct hashes from 0 by first occurrence, and stores facts about each by its number. */
@@ -126,14 +126,14 @@ class IdTable {
     return this.#ids[hash & mask] ?? 0;
   }
 
-  /** Records where a word occurs first. */
+  /** Records the first occurrence of a word. */
   place(id: number, start: number, end: number): void {
     if (id >= this.start.length) this.#makeRoom();
     this.start[id] = start;
     this.end[id] = end;
   }
 
-  /** Counts a line with a word, once per line. Lines must come in order, from 1. */
+  /** Counts a line for a word, at most once per line. Lines must come in ascending order, from 1. */
   count(id: number, line: number): void {
     if (this.#lastLine[id] === line) return;
     this.#lastLine[id] = line;

@@ -3,8 +3,8 @@ import { mixed } from '../text/mix.ts';
 import { codesOf } from '../text/view.ts';
 
 /**
- * Words of a text as numbers, so that scanning allocates nothing: an identifier gives one hash for itself and, when it
- * has parts (`maxWait`, `max_wait`), one for each part. Lower case, lightly stemmed.
+ * Words of a text as numbers, so that scanning allocates nothing: an identifier yields one hash for itself and, if it
+ * has parts (`maxWait`, `max_wait`), one per part. Lower-cased and lightly stemmed.
  */
 
 /** Classes of UTF-16 units. */
@@ -28,13 +28,11 @@ const CLASSES = new Uint8Array(65536)
 /** Longest word, in characters. Longer ones are hashes and encoded data. Set by hand. */
 const LONGEST = 80;
 
-/**
- * Whether a part of an identifier begins here; the index is eight times the previous character's class plus this one's.
- */
+/** Whether a part of an identifier begins here; indexed by eight times the previous class plus the current one. */
 const OPENS = new Uint8Array(64);
 const NEVER = 0;
 const ALWAYS = 1;
-/** An upper case letter among others: only the last one before a lower case letter (`HTTPServer`). */
+/** In a run of capitals, only the last one before a lower-case letter begins a part (`HTTPServer`). */
 const BEFORE_LOWER = 2;
 for (const kind of [LOWER, UPPER, DIGIT]) OPENS[JOINER * 8 + kind] = ALWAYS;
 OPENS[LOWER * 8 + UPPER] = ALWAYS;
@@ -46,12 +44,12 @@ export class WordList {
   hash: Int32Array;
   start: Uint32Array;
   end: Uint32Array;
-  /** Number of words before it, unwanted ones included. */
+  /** Number of preceding words, including unwanted ones. */
   ordinal: Uint32Array;
-  /** 1 for a part of an identifier: of the last word before it that has 0. */
+  /** 1 if the word is a part of the last preceding word with 0, an identifier. */
   part: Uint8Array;
   size = 0;
-  /** Number of words so far, wanted or not. */
+  /** Number of words so far, including unwanted ones. */
   seen = 0;
 
   constructor(room: number) {
@@ -93,18 +91,18 @@ export class WordList {
  */
 export type Wanted = Uint8Array;
 
-/** The lowest five bits identify an ASCII letter regardless of case. */
+/** Mask for the lowest five bits, which identify an ASCII letter regardless of case. */
 const LETTER_BITS = 5;
 const LETTER = (1 << LETTER_BITS) - 1;
 const BEGINNINGS = 1 << (2 * LETTER_BITS);
 export const ALL_WORDS: Wanted = new Uint8Array(BEGINNINGS).fill(1);
 
-/** A key of a word's first two UTF-16 units, the same for upper and lower case (and for some other units). */
+/** Key of a word's first two UTF-16 units, ignoring case (some other units collide). */
 function beginning(first: number, second: number): number {
   return ((first & LETTER) << LETTER_BITS) | (second & LETTER);
 }
 
-/** Marks as wanted all words that begin with the same two characters as one of these. */
+/** Marks all words as wanted that share the first two characters with one of these. */
 export function wantedLike(words: Iterable<string>): Wanted {
   const wanted = new Uint8Array(BEGINNINGS);
   for (const word of words) wanted[beginning(word.charCodeAt(0), word.charCodeAt(1))] = 1;
@@ -137,7 +135,7 @@ export function listWords(codes: Uint16Array, start: number, end: number, list: 
       seen |= 1 << kind;
       previous = kind;
       at++;
-      // most characters of a word are of the same class, within which no part begins
+      // most characters of a word have the same class, within which no part begins
       if (kind !== UPPER) while (at < end && CLASSES[codes[at] ?? 0] === kind) at++;
       if (at === end) break;
       kind = CLASSES[codes[at] ?? 0] ?? NONE;
@@ -171,7 +169,7 @@ function addWord(codes: Uint16Array, start: number, end: number, part: number, l
   list.seen++;
 }
 
-/** Receives one word: its hash, its offsets, and whether it is a part of an identifier that was reported before. */
+/** Receives a word: hash, offsets, and whether it is part of a previously reported identifier. */
 export type WordSink = (hash: number, start: number, end: number, isPart: boolean) => void;
 
 /** Reports every word in `[start, end)` of a text, in order. */
@@ -181,7 +179,7 @@ export function scanWords(text: string, start: number, end: number, sink: WordSi
   for (let k = 0; k < list.size; k++) sink(list.hash[k] ?? 0, list.start[k] ?? 0, list.end[k] ?? 0, list.part[k] === 1);
 }
 
-/** Suffixes that are removed from words, by their last letter, the longest first. */
+/** Suffixes removed by stemming, by last letter, longest first. */
 const SUFFIXES = new Map(
   Object.entries({
     s: ['ations', 'ings', 'ers', 'ies', 'es', 's'],
@@ -192,10 +190,10 @@ const SUFFIXES = new Map(
     r: ['er'],
   }).map(([last, suffixes]): [number, readonly Uint16Array[]] => [last.charCodeAt(0), suffixes.map(codesOf)]),
 );
-/** 1 for each last letter of a suffix. */
+/** 1 for each code that is the last letter of a suffix. */
 const ENDS_SUFFIX = new Uint8Array(65536);
 for (const last of SUFFIXES.keys()) ENDS_SUFFIX[last] = 1;
-/** Shortest stem, in characters. Set by hand. */
+/** Minimum length of a stem, in characters. Set by hand. */
 const LEAST_STEM = 4;
 /** The code of `e`. */
 const E = 101;
@@ -237,7 +235,7 @@ function hashOf(codes: Uint16Array, start: number, end: number): number {
 
 const scratch = new Uint16Array(LONGEST);
 
-/** Hash of one word as `scanWords` would give it (stemmed, lower case). */
+/** Hash of a single word, identical to the one from `scanWords` (stemmed, lower case). */
 export function wordHash(word: string): number {
   const { length } = word;
   const codes = length <= LONGEST ? scratch : codesOf(word);

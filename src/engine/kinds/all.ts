@@ -23,7 +23,7 @@ const byExtension = new Map(
 );
 byExtension.delete('');
 
-/** The kind to which a finer name belongs; code for unknown names. */
+/** The kind with this finer name; code for unknown names. */
 export function kindNamed(name: string): Kind {
   return byName.get(name) ?? code;
 }

@@ -11,7 +11,7 @@ const BY_SOURCE_TYPE: Readonly<Record<SourceType, (text: Protectable, protect: P
   logs: protectLog,
 };
 
-/** Protects what the contract requires for a source type, whatever kind the text is recognised as. */
+/** Protects lines as required by the contract for a source type, independent of the detected kind. */
 export function protectByContract(text: Protectable, protect: Protect): void {
   BY_SOURCE_TYPE[text.sourceType](text, protect);
 }

@@ -10,12 +10,12 @@ const HEADER = new LinePattern(
   /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,
 );
 const OPENING = new LinePattern(/^(?:diff |@@)/);
-/** Characters by which a line of a diff is recognised. Set by hand. */
+/** Number of leading characters by which a diff line is recognised. Set by hand. */
 const READ_CHARS = 80;
-/** A longer hunk may be cut in part. In lines. Set by hand: about a screen. */
+/** Longer hunks may be cut in part. In lines. Set by hand: about a screen. */
 const LONGEST_HUNK = 60;
 
-/** Unified diffs, and the text that `git log -p` prints around them. */
+/** Unified diffs, including the output of `git log -p`. */
 export const diff: Kind = {
   family: 'diff',
   sourceType: 'code',
@@ -38,7 +38,7 @@ export const diff: Kind = {
   boldness: { atCeiling: always(1), large: { size: 6_000, atCeiling: 1.4 }, mild: 0.27, deep: 0.27 },
 };
 
-/** Divides a diff into hunks. A hunk is cut or kept as a whole unless it is long. */
+/** Divides a diff into hunks, which are cut or kept as a whole unless they are long. */
 function hunks(view: View): Units {
   const b = new UnitBuilder(view.n);
   for (let i = 0; i < view.n; ) {

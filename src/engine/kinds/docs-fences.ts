@@ -1,7 +1,7 @@
 import type { Analysis, Structure } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** Keeps the two lines that open and close each fenced block; what is between them is cut or kept as a whole. */
+/** Keeps the opening and closing lines of fenced blocks; their contents are cut or kept as a whole. */
 export function keepFences({ keep, units }: Pick<Analysis, 'keep' | 'units'>): Structure {
   const fence = RULES.indexOf('fence');
   const out = { keep: keep.slice(), glued: units.glued.slice() };

@@ -9,7 +9,7 @@ import { isTildeUnderline, protectHeadings } from './headings.ts';
 import { always, type Kind, READ_SIZE } from './kind.ts';
 import { protectEdge } from './protection.ts';
 
-/** Documents: headings over paragraphs, fenced blocks among them. */
+/** Documents: headings, paragraphs and fenced blocks. */
 export const docs: Kind = {
   family: 'docs',
   sourceType: 'docs',
@@ -29,7 +29,7 @@ export const docs: Kind = {
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
-  // documents and goals seldom share words, so only lines that are clearly off topic are cut
+  // documents and goals rarely share words, so only clearly off-topic lines are cut
   boldness: {
     atCeiling: { ...always(0.65), command: 1.3, unknown: 1.3 },
     readSize: READ_SIZE,
@@ -48,9 +48,9 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Characters of a line in which a fence, heading or ruler is looked for. Set by hand. */
+/** Number of leading characters searched for a fence, heading or ruler. Set by hand. */
 const READ_CHARS = 200;
-/** After this many lines of a section, each paragraph is a block of its own. Set by hand. */
+/** In sections with more lines, each paragraph is a separate block. Set by hand. */
 const LONG_SECTION = 10;
 
 /** Divides a document into sections by heading, and long sections into paragraphs. Fenced blocks stay together. */

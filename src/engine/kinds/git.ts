@@ -4,10 +4,10 @@ import { evenUnits } from '../text/units.ts';
 import { isBlankLine } from '../text/view.ts';
 import { always, type Kind } from './kind.ts';
 
-/** Commands that report the state of a work tree, or what became of commits. */
+/** Git commands that report the state of a work tree, or the effect on commits. */
 const COMMAND =
   /\bgit\s(?:\s*-\S{1,100}(?:\s[^-\s]\S{0,200})?\s)?\s*(?:status|merge|push|pull|fetch|rebase|cherry-pick|revert|am|stash|checkout|switch|commit)\b/;
-/** One file or reference of a report. All other lines are its headings, hints and results. */
+/** A file or reference in a report. All other lines are headings, hints and results. */
 const ENTRY = new LinePattern(
   /^(?:\t(?:modified|new file|deleted|renamed|copied|typechange):|\t(?!both |added by |deleted by )\S|Auto-merging |Removing |Applying: |(?:[MADRCT ][MADRCT ]|\?\?|!!) \S| {3}[0-9a-f]{7,40}\.\.[0-9a-f]{7,40} | [*=] \[| (?:create|delete) mode | rename | \S.{0,300}\s\|\s+(?:\d|Bin))/,
 );
@@ -15,12 +15,10 @@ const ENTRY = new LinePattern(
 const REPORT =
   /^(?:On branch |HEAD detached |Your branch |Changes (?:not staged|to be committed)|Untracked files:|Unmerged paths:| {2}\(use "git |\t(?:modified|new file|deleted|renamed|both modified): |Auto-merging |CONFLICT \(|hint: | ! \[|To \S+(?:\.git|:\S+)$|(?:[MADRCU ][MADRCU]|[MADRCU] |\?\?) \S+$)/;
 const READ_CHARS = 400;
-/** Maximum number of headings, hints and results that stay. Set by hand: a report has a few. */
+/** Maximum number of headings, hints and results to keep. Set by hand: a report has only a few. */
 const MOST_HEADINGS = 200;
 
-/**
- * What `git status`, `merge`, `push`, `rebase` and their like report: entries under headings, with hints and results.
- */
+/** Reports of `git status`, `merge`, `push`, `rebase` and the like: entries, headings, hints and results. */
 export const git: Kind = {
   family: 'listing',
   sourceType: 'logs',
@@ -44,6 +42,6 @@ export const git: Kind = {
   },
   rows: () => 'all',
   rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: false }),
-  // the names of files and references are alike
+  // names of files and references resemble each other
   boldness: { atCeiling: always(1.5), mild: 0.27, deep: 0.27 },
 };

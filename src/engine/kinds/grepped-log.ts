@@ -5,15 +5,12 @@ import { stamps } from './log/formats/stamps.ts';
 import { log } from './log/log.ts';
 import type { Protect } from './protection.ts';
 
-/**
- * Hits of a search in logs. Each hit is a log line with its place in front; the part after the place is treated like a
- * log line.
- */
+/** Search hits in logs. Each hit is a log line prefixed with its location; the rest is treated like a log line. */
 export const greppedLog: Kind = {
   ...log,
   names: { 'grepped-log': '' },
   shapes: [],
-  // recognised only after a text is known to consist of hits
+  // only recognised once a text is known to consist of hits
   looksLike: () => 0,
   contentStart: behindPlace,
   protect(text, protect) {
@@ -22,9 +19,9 @@ export const greppedLog: Kind = {
   },
 };
 
-/** Characters in which the place and the beginning of the log line are looked for. Set by hand. */
+/** Number of leading characters searched for the location and the beginning of the log line. Set by hand. */
 const READ_CHARS = 300;
-/** `app.log:12:`, `12:`, `app.log-12-`, `12-` of a line around a hit, or `app.log:`. */
+/** Location prefix: `app.log:12:`, `12:`, `app.log:`, or `app.log-12-` and `12-` for context lines. */
 const PLACE = /^(?:[^\s:]{1,200}:)?\d{1,9}:|^(?:[^\s:]{1,200}?-)?\d{1,9}-|^[^\s:]{1,200}:/;
 const FILE = /^([^\s:]{1,200}):(?:\d{1,9}:)?|^([^\s:]{1,200}?)-\d{1,9}-/;
 
@@ -37,13 +34,11 @@ function behindPlace(text: string, start: number, end: number): number {
   return isStamped(line) ? start : start + (PLACE.exec(line)?.[0].length ?? 0);
 }
 
-/**
- * Number of hits that are examined, and the share of them that must be log lines, the same as for any log. Set by hand.
- */
+/** Number of examined hits, and the share that must be log lines, the same as for any log. Set by hand. */
 const SAMPLE = 60;
 const MIN_STAMPED = 0.6;
 
-/** Whether most hits of a search are lines of a log. */
+/** Whether most search hits are log lines. */
 export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean {
   const step = Math.max(1, Math.floor(n / SAMPLE));
   let looked = 0;
@@ -51,7 +46,7 @@ export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean 
   for (let i = 0; i < n; i += step) {
     const start = starts[i] ?? 0;
     const end = to[i] ?? 0;
-    if (end - start < 3) continue; // `--` between groups of hits
+    if (end - start < 3) continue; // skips `--` between groups of hits
     looked++;
     const at = behindPlace(text, start, end);
     if (isStamped(text.slice(at, Math.min(end, at + READ_CHARS)))) stamped++;
@@ -59,7 +54,7 @@ export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean 
   return stamped > 0 && stamped >= looked * MIN_STAMPED;
 }
 
-/** Keeps one hit of each log. */
+/** Keeps one hit per log file. */
 function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): void {
   const seen = new Set<string>();
   for (let i = inner.first; i < inner.end && seen.size < MOST_FILES; i++) {
@@ -72,5 +67,5 @@ function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): voi
   }
 }
 
-/** Maximum number of files of which a hit is kept. Set by hand: nobody reads more of them one by one. */
+/** Maximum number of files with a kept hit. Set by hand: nobody reads more of them one by one. */
 const MOST_FILES = 200;

@@ -12,16 +12,13 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Characters of a line in which a fence, heading or ruler is looked for. Set by hand. */
+/** Number of leading characters searched for a fence, heading or ruler. Set by hand. */
 const READ_CHARS = 120;
 
-/** Shortest line that underlines a heading, as in reStructuredText. */
+/** Minimum length of a heading's underline, as in reStructuredText. */
 const LEAST_UNDERLINE = 4;
 
-/**
- * Whether a line consists of tildes and is at least as long as the title above it. It then underlines a heading and
- * opens no fence.
- */
+/** Whether a line is a tilde underline, at least as long as the title above it, and therefore not a fence. */
 export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number): boolean {
   const start = firstNonBlank[i] ?? 0;
   const end = to[i] ?? 0;
@@ -32,8 +29,8 @@ export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number):
 }
 
 /**
- * Keeps the headings outside fences; with `underlined`, also lines of signs and the titles above them. A table ruler
- * with blanks does not count.
+ * Keeps headings outside fences; with `underlined`, also underlines with the titles above. Table rulers with blanks do
+ * not count.
  */
 export function protectHeadings({ view, inner }: Protectable, protect: Protect, underlined = false): void {
   let fenced = false;

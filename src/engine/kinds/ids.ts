@@ -2,34 +2,31 @@ import { SPACE } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
 import type { Inner, Protect } from './protection.ts';
 
-/**
- * If a larger share of the lines contains a new id, the ids are data, as in a log with one request per line. Set by
- * hand.
- */
+/** If a larger share of lines has new ids, the ids are data, as in a log with one request per line. Set by hand. */
 const MOST_SHARE = 0.1;
 /** Up to this many lines with new ids are kept in any text. */
 const FEW_LINES = 3;
 /**
- * A text counts as a list of records, one of which the next call may name, if at most this many lines and at least this
- * share of its lines contain a new id. Set by hand: about a screen.
+ * A text counts as a list of records, which the next call may refer to, if at most this many lines and at least this
+ * share have new ids. Set by hand: about a screen.
  */
 const MOST_RECORDS = 60;
 const RECORDS_SHARE = 0.5;
-/** Characters of a line that are read. */
+/** Maximum number of characters read per line. */
 const READ_CHARS = 2_000;
-/** Commits of a longer list that stay. Set by hand: about a screen. */
+/** Number of commits to keep of a longer list. Set by hand: about a screen. */
 const MOST_COMMITS = 60;
-/** Lengths of hashes and of numbers that are ids, and the form of ids with a prefix (`ses_32a7c692bffe`). */
+/** Lengths of hashes and numeric ids, and the pattern of prefixed ids (`ses_32a7c692bffe`). */
 const HASH = { least: 7, most: 40 };
 const NUMBER = { least: 8, most: 20 };
 const BEHIND_WORD = /^[a-z]{2,12}_(?=.*\d)[A-Za-z0-9]{8,64}$/;
 
 /**
  * Keeps lines with an id that did not occur before, if they are few or the text is a short list of records, and the
- * first commits of a list with one commit per line. The next call may use such an id literally.
+ * first commits of a list with one commit per line. The next call may refer to such an id.
  *
- * @param block - the block of each line in a log, where most ids count: only the first such line of a block stays;
- *   `null` for other texts
+ * @param block - the block of each line in a log, where only the first line with a new id per block stays; `null` for
+ * other texts
  */
 export function protectIds(view: View, inner: Inner, block: Int32Array | null, protect: Protect): void {
   let before = -1;
@@ -71,7 +68,7 @@ function protectCommits({ codes, firstNonBlank, to }: View, { first, end }: Inne
   }
 }
 
-/** Classes of characters as bits: the classes in a word are combined by `|`. */
+/** Character classes as bits, combined with `|` over a word. */
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const LETTER = 4;
@@ -104,7 +101,7 @@ function isId(text: string, seen: number, start: number, end: number): boolean {
   return (seen & UNDERSCORE) !== 0 && BEHIND_WORD.test(text.slice(start, end));
 }
 
-/** Characters of the graph that `git log --graph` prints before a commit. */
+/** Graph characters that `git log --graph` prints before a commit. */
 const GRAPH = new Set([...'*|\\/_ '].map((sign) => sign.charCodeAt(0)));
 
 /** Whether a line begins with a commit hash, optionally after a graph. */

@@ -3,14 +3,14 @@ import { isBlankLine, type View } from '../text/view.ts';
 
 /** The division of pretty-printed JSON into elements. */
 export interface Elements {
-  /** Number of the element that a line belongs to, ascending. */
+  /** Number of each line's element, ascending. */
   readonly element: Int32Array;
   readonly count: number;
-  /** 1 for lines that open or close an element that is divided further. They carry the structure. */
+  /** 1 for lines that open or close a subdivided element; they carry the structure. */
   readonly frame: Uint8Array;
 }
 
-/** Longest element that is not divided further, in lines. Set by hand: a record is read whole. */
+/** Maximum length of an undivided element, in lines. Set by hand: a record is read as a whole. */
 const MOST_LINES = 24;
 
 /**
@@ -25,7 +25,7 @@ export function findElements(view: View): Elements {
   return elements;
 }
 
-/** The elements of texts that are being read: needed both for their blocks and for protection. */
+/** Elements per text, cached because both blocks and protection need them. */
 const found = new WeakMap<View, Elements>();
 
 function divide(view: View): Elements {
@@ -42,7 +42,7 @@ function divide(view: View): Elements {
       i = last + 1;
       continue;
     }
-    // the element is divided: its first and last lines stay, and the lines between are divided in turn
+    // a subdivided element: its first and last lines stay, and the lines between are divided in turn
     if (lines > 1 || i === 0) {
       frame[i] = 1;
       frame[last] = 1;

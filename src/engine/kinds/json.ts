@@ -31,7 +31,7 @@ export const json: Kind = {
   boldness: { atCeiling: { ...always(1.4), read: 1 }, readSize: READ_SIZE, mild: 0.27, deep: 0.27 },
 };
 
-/** Divides JSON into elements. Each is cut or kept as a whole. */
+/** Divides JSON into elements, which are cut or kept as a whole. */
 function elements(view: View): Units {
   const { element, count, frame } = findElements(view);
   const glued = new Uint8Array(view.n);

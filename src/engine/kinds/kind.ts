@@ -12,7 +12,7 @@ import type { Inner, Protect } from './protection.ts';
 /** The family of a text decides how its lines are protected, ranked and cut. */
 export type Family = 'code' | 'docs' | 'log' | 'search' | 'diff' | 'listing' | 'json' | 'table';
 
-/** Shapes of single lines by which kinds are recognised. */
+/** Line shapes by which kinds are recognised. */
 export type Shape =
   | 'diff'
   | 'hunks'
@@ -29,26 +29,24 @@ export type Shape =
   | 'rst'
   | 'codeLike';
 
-/**
- * The number of examined lines by shape. Columns and prose are counted separately, because no pattern recognises them.
- */
+/** Number of examined lines per shape. Columns and prose are counted separately, because they have no pattern. */
 export type Shapes = Record<Shape | 'lines' | 'table' | 'aligned' | 'prose', number>;
 
-/** The facts by which lines are protected. */
+/** Facts needed for protecting lines. */
 export interface Protectable {
   readonly view: View;
   readonly units: Units;
   readonly templates: Templates;
   readonly inner: Inner;
-  /** The source type of the contract: the caller's if given, else the kind's. */
+  /** Source type of the contract: given by the caller, or derived from the kind. */
   readonly sourceType: SourceType;
   readonly hints: Hints | undefined;
 }
 
-/** What was read of a text. Arrays are indexed by line. */
+/** Facts read from a text. Arrays are indexed by line. */
 export interface Reading extends Omit<Protectable, 'inner' | 'hints'> {
   readonly kind: Kind;
-  /** The kind's finer name, such as `python`, `test-run`, `grep`. */
+  /** Finer name of the kind, such as `python`, `test-run`, `grep`. */
   readonly name: string;
   readonly terms: readonly GoalTerm[];
   readonly words: Vocabulary;
@@ -57,9 +55,9 @@ export interface Reading extends Omit<Protectable, 'inner' | 'hints'> {
 
 /** Everything known about a text before lines are chosen. */
 export interface Analysis extends Reading {
-  /** Index into `RULES` of the rule by which a line must stay, 0 for none. */
+  /** Index into `RULES` of the protecting rule, 0 for none. */
   readonly keep: Uint8Array;
-  /** Each line's estimated share of what the goal needs; the shares of a text sum to 1. */
+  /** Estimated share of what the goal needs, per line; the shares of a text sum to 1. */
   readonly value: Float64Array;
 }
 
@@ -69,10 +67,10 @@ export interface Span {
   readonly to: number;
 }
 
-/** What a cut contained, if it can be described better than as off the goal. */
+/** Description of a cut's contents, if there is a better one than off-topic. */
 export type CutNature =
   | { readonly is: 'passed-tests' }
-  /** Lines of one shape; `like`: words of one of them. */
+  /** Lines of one shape; `like` quotes words of one of them. */
   | { readonly is: 'repeated'; readonly like: string };
 
 /**
@@ -81,32 +79,28 @@ export type CutNature =
  * tool-results` show the effect of other values.
  */
 export interface Boldness {
-  /** The maximum by origin, unless the caller asked for this text to be cut. */
+  /** Maximum per origin, unless the caller explicitly requested the cut. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
-  /** Boldness of texts from this size on, whatever their origin: in a long list more entries are alike. */
+  /** Boldness for texts from this size on, regardless of origin, because long lists have more similar entries. */
   readonly large?: { readonly size: number; readonly atCeiling: number };
   /**
-   * A file that was read is cut with this boldness from this size on, in the units of a choice. A smaller file is cut
-   * more mildly: a line costs as much as in a file of this size, because less can be saved and agents return to more of
-   * the file. Absent: the size does not matter.
+   * Size, in units of a choice, from which a file that was read is cut with this boldness. Smaller files are cut more
+   * mildly, because less can be saved and agents return to more of the file. If absent, size does not matter.
    */
   readonly readSize?: number;
-  /** Boldness per unit of `1 / (1 - ratio)`, for a mild and for a deep cut. */
+  /** Boldness per unit of `1 / (1 - ratio)`, for mild and for deep cuts. */
   readonly mild: number;
   readonly deep: number;
 }
 
-/**
- * Which lines may be rows of states: all, those of tables with bars, lines with a key, or the lines of tables (with
- * separators or aligned).
- */
+/** Lines that may be rows of states: all lines, tables with bars, lines with a key, or tables of any form. */
 export type RowScope = 'all' | 'bars' | 'keys' | 'tables' | 'none';
 
-/** The lines that stay because they carry the structure of a text. */
+/** Lines that stay because they carry the structure of a text. */
 export interface Structure {
   /** The rules of `Analysis.keep` and of the structure. */
   readonly keep: Uint8Array;
-  /** As in `Units`. */
+  /** See `Units`. */
   readonly glued: Uint8Array;
 }
 
@@ -114,55 +108,47 @@ export interface Structure {
 export interface Kind {
   readonly family: Family;
   readonly sourceType: SourceType;
-  /** Its finer names, the usual one first, each with its file extensions. */
+  /** Finer names, the default first, each with its file extensions. */
   readonly names: Readonly<Record<string, string>>;
-  /** Shapes of lines by which it is recognised. */
+  /** Line shapes by which the kind is recognised. */
   readonly shapes: readonly LineRule<Shape>[];
   /**
-   * The confidence that a text with these lines is of this kind, 0..1. The kind with the highest confidence is taken; 0
-   * excludes it. Only the order of the numbers matters. The required shares of lines are chosen.
+   * Confidence that a text with these shapes is of this kind, 0..1; 0 excludes the kind. The kind with the highest
+   * confidence is chosen, so only the order of the values matters.
    */
   looksLike(seen: Shapes, hints: Hints | undefined): number;
-  /**
-   * Offset in the text at which the content of a line begins, for kinds whose lines have a prefix from another tool
-   * (`app.log:12:`).
-   */
+  /** Offset of a line's content, for kinds whose lines carry another tool's prefix (`app.log:12:`). */
   contentStart?(text: string, start: number, end: number): number;
   /** Divides a text into the blocks that are cut or kept together. */
   units(view: View): Units;
   /** Whether `units` fills in `declared`. */
   readonly declares?: boolean;
-  /** Protects the lines that must stay, by the contract and by what the kind itself needs to be understood. */
+  /** Protects lines required by the contract, and lines without which the text cannot be understood. */
   protect(text: Protectable, protect: Protect): void;
-  /** The goal's terms that distinguish lines of such a text. Default: all. */
+  /** Goal terms that distinguish lines of this kind. Default: all. */
   informativeTerms?(terms: readonly GoalTerm[]): GoalTerm[];
-  /** Whether words outside the goal take part in the ranking. */
+  /** Whether words outside the goal influence the ranking. */
   readonly ranksByAllWords?: boolean;
-  /**
-   * The rows of states in texts of a name. Default: none: in code, words of failure are names.
-   */
+  /** Lines that may be rows of states, by finer name. Default: none, because failure words in code are names. */
   rows?(name: string, hints: Hints | undefined): RowScope;
-  /** The lines of a text of a name that may be rows of states. Default: all. */
+  /** Narrows down candidate rows of states, by finer name. Default: all lines. */
   mayBeRow?(text: Pick<Protectable, 'view' | 'templates'>, name: string): (line: number) => boolean;
   /** Protects lines that matter only for this goal. */
   protectMatches?(reading: Reading, keep: Uint8Array): void;
   /** The value of each line for the goal, up to a common factor. */
   rank(reading: Reading): Float64Array;
-  /** The measures behind the ranking, for explanations; absent if the ranking is not a weighted sum. */
+  /** Features behind the ranking, for explanations; absent if the ranking is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
-  /** Finer names whose short texts are cut as well, because the removed lines resemble those that stay. */
+  /** Finer names of kinds whose short texts are cut too, because their lines resemble each other. */
   readonly cutWhenSmall?: readonly string[];
   /** The structure that may be cut only at the ceiling ratio. */
   keepStructure?(analysis: Analysis): Structure;
-  /**
-   * Flags of the lines that define what the goal names. In a file that was read, such definitions are preferred to
-   * mentions.
-   */
+  /** Flags lines that define what the goal names; in a file that was read, they take precedence over mentions. */
   definitions?(analysis: Analysis): Uint8Array;
-  /** Divides a chosen cut to keep lines that its reason would not cover. Default: it stays as it is. */
+  /** Splits a chosen cut to keep lines that its reason would not cover. Default: unchanged. */
   divide?(reading: Reading, run: Span): readonly Span[];
-  /** What a cut contained, if it can be described better than as off the goal. */
+  /** Describes a cut's contents, if there is a better description than off-topic. */
   natureOf?(reading: Reading, run: Span): CutNature | null;
 }
 

@@ -1,18 +1,18 @@
 import { BAR, BEYOND_ASCII, COMMA, SPACE, TAB } from '../text/chars.ts';
 
-/** Minimum number of words in a line of prose; fewer are a name or a field. Set by hand, as the next. */
+/** Minimum number of words in a line of prose; shorter lines are names or fields. Set by hand, like the next. */
 const LEAST_PROSE_WORDS = 5;
 /** Minimum number of letters per punctuation sign in prose. */
 const LETTERS_PER_SIGN = 6;
 
-/** Classes of characters for columns and prose. */
+/** Character classes for columns and prose. */
 const BLANK = 0;
 const LETTER = 1;
 const TABULATOR = 2;
 const COMMA_SIGN = 3;
 const BAR_SIGN = 4;
 const OTHER = 5;
-/** By UTF-16 unit; whatever is beyond ASCII counts as a letter. */
+/** Class per UTF-16 unit; non-ASCII characters count as letters. */
 const CLASSES = new Uint8Array(65536).fill(LETTER).fill(OTHER, 0, BEYOND_ASCII);
 CLASSES.fill(LETTER, 65, 91).fill(LETTER, 97, 123);
 CLASSES[SPACE] = BLANK;
@@ -25,13 +25,13 @@ export class ColumnCounts {
   readonly #tabs = new Map<number, number>();
   readonly #commas = new Map<number, number>();
   readonly #bars = new Map<number, number>();
-  /** Number of lines by the position of a column, which begins after two or more blanks. */
+  /** Number of lines per column position; a column begins after two or more blanks. */
   readonly #places = new Map<number, number>();
 
   /**
    * Counts a line by its characters in `[from, to)`, in one pass.
    *
-   * @returns whether it is prose: several words in lower case, few signs
+   * @returns whether the line is prose: several lower-case words, little punctuation
    */
   add(codes: Uint16Array, from: number, to: number): boolean {
     let tabs = 0;
@@ -68,14 +68,14 @@ export class ColumnCounts {
     return words >= LEAST_PROSE_WORDS && letters > others * LETTERS_PER_SIGN;
   }
 
-  /** The largest number of lines with the same number (two or more) of tabs, commas or bars. */
+  /** Largest number of lines with equal counts (two or more) of tabs, commas or bars. */
   equal(): number {
     return Math.max(0, ...this.#tabs.values(), ...this.#commas.values(), ...this.#bars.values());
   }
 
   /**
-   * Number of lines that share the second most common column position. A single shared position is a list with
-   * explanations.
+   * Number of lines that share the second most common column position. A single shared position would also occur in a
+   * list with descriptions.
    */
   aligned(): number {
     return [...this.#places.values()].sort((a, b) => b - a)[1] ?? 0;

@@ -8,19 +8,19 @@ import { protectByContract } from './contract.ts';
 import { always, type Kind, type Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** The last line of `tree`. */
+/** Matches the last line of `tree`. */
 const TOTAL = new LinePattern(/^\d+ director/);
-/** One entry or folder. Its name is never read as a failure. */
+/** A single entry or folder. Its name is never interpreted as a failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
-/** Characters of a line that are read. Set by hand: names are shorter. */
+/** Maximum number of characters read per line. Set by hand: names are shorter. */
 const READ_CHARS = 300;
 /**
- * A folder stays if it, or one of its entries, matches the goal at least this well, relative to the best match. Set by
+ * A folder stays if it, or one of its entries, has at least this match with the goal, relative to the best one. Set by
  * hand.
  */
 const TOUCHED = 0.5;
 
-/** Names of files: `ls`, `find`, `tree`, `npm ls`. */
+/** File lists: `ls`, `find`, `tree`, `npm ls`. */
 export const listing: Kind = {
   family: 'listing',
   sourceType: 'logs',
@@ -52,8 +52,8 @@ export const listing: Kind = {
 };
 
 /**
- * Keeps the line of a folder if the goal names the folder or one of its entries: without the folder, the place of an
- * entry is unknown.
+ * Keeps a folder's line if the goal names the folder or one of its entries; otherwise the entry's location would be
+ * lost.
  */
 function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array): void {
   const best = largestOf(raw);
@@ -65,7 +65,7 @@ function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array)
   }
 }
 
-/** Adds the match of a folder to its entries, as the paths of `find` contain both. */
+/** Adds a folder's match to its entries, like in `find` output, where paths contain both. */
 function withFolders(reading: Reading): Reading {
   const { view, match } = reading;
   const raw = match.raw.slice();
@@ -77,7 +77,7 @@ function withFolders(reading: Reading): Reading {
   return { ...reading, match: { ...match, raw } };
 }
 
-/** Whether a line is a folder of `ls -R`: not indented, ending with a colon, its entries below it. */
+/** Whether a line is a folder heading of `ls -R`: not indented, ending with a colon, followed by entries. */
 function isFolder({ codes, from, firstNonBlank, to }: View, i: number): boolean {
   const start = from[i] ?? 0;
   const end = to[i] ?? 0;

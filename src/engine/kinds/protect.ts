@@ -10,7 +10,7 @@ import { protectRows } from './rows/rows.ts';
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
-/** Marks the lines that must stay: for each line, an index into `RULES`. */
+/** Determines the lines that must stay: for each line, an index into `RULES`. */
 export function protectLines(
   { kind, name }: Pick<Reading, 'kind' | 'name'>,
   text: Omit<Protectable, 'inner' | 'hints'>,
@@ -40,7 +40,7 @@ export function protectLines(
   return rules;
 }
 
-/** Keeps what a tool prints above and below numbered lines: the file, the number of further lines. */
+/** Keeps lines that a tool prints around numbered lines: the file name, the number of further lines. */
 function protectCoordinates(view: View, protect: Protect): void {
   for (let i = 0; i < view.n; ) {
     let end = i;
@@ -65,7 +65,7 @@ function protectDirectives(view: View, protect: Protect): void {
 
 /** A command that lists the changed files, often before the change itself. */
 const LISTS_CHANGES = /\bgit\b.*\s--(?:name-only|name-status|stat)\b/s;
-/** A path alone on its line, after the letters of its status, or before the number of its changed lines. */
+/** A path on its own line, after status letters, or before the number of changed lines. */
 const CHANGED_FILE = new LinePattern(
   /^(?:[\w.@]\S*[./]\S*|(?:[MADRCTU]\d{0,3}|\?\?)\s+\S+(?:\s+\S+)?|\s?\S.*\s\|\s+(?:\d+\b.*|Bin\b.*))$/,
 );
@@ -73,7 +73,7 @@ const READ_CHARS = 300;
 /** Maximum number of file names that are kept. Set by hand: about a screen. */
 const MOST_FILES = 60;
 
-/** Keeps the names of changed files: the next calls go there, and only this summary lists them. */
+/** Keeps the names of changed files, because the next calls refer to them. */
 function protectChangedFiles(view: View, { first, end }: Inner, command: string, protect: Protect): void {
   if (!LISTS_CHANGES.test(command)) return;
   let left = MOST_FILES;
@@ -84,13 +84,13 @@ function protectChangedFiles(view: View, { first, end }: Inner, command: string,
   }
 }
 
-/** Largest share of lines on which a rare identifier occurs; one line is always allowed. Set by hand. */
+/** Maximum share of lines for an identifier to be rare; one line is always allowed. Set by hand. */
 const RARE_SHARE = 0.01;
-/** Maximum number of lines that are kept for their names, or this share of a long text if that is more. Set by hand. */
+/** Maximum number of lines kept for their names, or this share of a long text if that is more. Set by hand. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.02;
 
-/** Keeps the few lines with an identifier that the goal spells out and that is rare in the text. */
+/** Keeps the few lines with a rare identifier that the goal spells out. */
 export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Array): void {
   const rare = new Set<number>();
   const few = Math.max(1, view.n * RARE_SHARE);
@@ -113,9 +113,9 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
   }
 }
 
-/** Minimum match with the goal for keeping a line, relative to the best match in the text. Set by hand. */
+/** Minimum match for keeping a line, relative to the best match in the text. Set by hand. */
 const STRONG = 0.8;
-/** Maximum number of lines that are kept for their match. Set by hand: an answer is a line or two. */
+/** Maximum number of lines kept for their match. Set by hand: an answer is a line or two. */
 const MOST_ANSWERS = 3;
 
 /** Keeps the few lines that match the goal best; lines glued to them stay as well. */

@@ -1,6 +1,6 @@
 import { isBlankLine, type View } from '../text/view.ts';
 
-/** Names of the rules by which a line must stay; a line's rule is an index into this list, 0 for none. */
+/** Names of the protection rules; a line's rule is an index into this list, 0 for none. */
 export const RULES = [
   '',
   'no-prune',
@@ -27,10 +27,10 @@ export const RULES = [
 
 export type Rule = (typeof RULES)[number];
 
-/** Sets a line's rule unless an earlier rule has it. */
+/** Sets a line's rule, unless it already has one. */
 export type Protect = (line: number, rule: Rule) => void;
 
-/** The part of a text between a client's head and tail frames, as line indices `[first, end)`. */
+/** The part of a text between a client's header and footer, as line indices `[first, end)`. */
 export interface Inner {
   readonly first: number;
   readonly end: number;

@@ -8,12 +8,12 @@ import { isLog, logName } from './log/log.ts';
 import { SampledLines } from './shapes.ts';
 import { isTable } from './table.ts';
 
-/** The recognised kind of a text. */
+/** The detected kind of a text. */
 export interface Recognised {
   readonly kind: Kind;
-  /** The kind's finer name, such as `python`, `test-run`, `grep`. */
+  /** Finer name, such as `python`, `test-run`, `grep`. */
   readonly name: string;
-  /** The source type of the contract: the caller's if given, else the kind's. */
+  /** Source type of the contract: given by the caller, or derived from the kind. */
   readonly sourceType: SourceType;
 }
 
@@ -42,16 +42,13 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   return name === SOME_LANGUAGE ? languageName(view) : name;
 }
 
-/** The name of code whose language is not determined yet. */
+/** Placeholder name for code whose language is not determined yet. */
 const SOME_LANGUAGE = '';
-/** Confidence of a kind that a few lines identify: the most that `looksLike` returns. */
+/** Confidence of a kind that a few lines identify; the maximum that `looksLike` returns. */
 const CERTAIN = 1;
-const FEW_LINES = 3; // chosen: two lines of anything look like a table
+const FEW_LINES = 3; // heuristic: two lines of anything look like a table
 
-/**
- * The name of the kind with the highest confidence; `undefined` if there is none, or if that kind has several names, so
- * that its name has to be found otherwise.
- */
+/** Name of the kind with the highest confidence; `undefined` if there is none, or if the kind has several names. */
 function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
   let best: Kind | undefined;
   let surest = seen.lines < FEW_LINES ? CERTAIN - Number.EPSILON : 0;
@@ -86,14 +83,12 @@ function docsName(seen: Shapes): string {
   return isTable(seen) ? 'table' : 'text';
 }
 
-/**
- * Number of samples into which the lines are divided. If the first two agree, the others are not examined. Set by hand.
- */
+/** Number of interleaved samples. If the first two agree, the others are not examined. Set by hand. */
 const SAMPLES = 5;
-/** A shorter text is examined as a whole, because a fifth of it would be too few lines. Set by hand. */
+/** Shorter texts are examined as a whole, because a fifth would be too few lines. Set by hand. */
 const MIN_LINES_FOR_SAMPLES = 160;
 
-/** The name on which two samples agree, else the name by all lines. */
+/** The name on which two samples agree, otherwise the name derived from all lines. */
 function nameBySamples(view: View, nameOf: (seen: Shapes) => string): string {
   const sampled = new SampledLines(view);
   if (view.n >= MIN_LINES_FOR_SAMPLES) {
@@ -103,11 +98,11 @@ function nameBySamples(view: View, nameOf: (seen: Shapes) => string): string {
   return nameOf(sampled.shapes());
 }
 
-/** Lines at the beginning in which a tool may name the file that it lists. Set by hand. */
+/** Number of leading lines in which a tool may name the listed file. Set by hand. */
 const FRAME_LINES = 40;
 
 /**
- * The kind of a file that a tool listed with numbers under a line of its own that names it (`[File: src/a.py (94 lines
+ * The kind of a numbered file listing, from the line in which the tool names the file (`[File: src/a.py (94 lines
  * total)]`, `Here's the result of running cat -n on src/a.py:`).
  */
 function nameByFrame(view: View, hints: Hints | undefined): string | undefined {

@@ -6,7 +6,7 @@ import { always, type Kind, type Protectable } from './kind.ts';
 import { keepBestMatches } from './protect.ts';
 import type { Protect } from './protection.ts';
 
-/** The share of the value that is spread evenly over the hits. Set by hand. */
+/** Share of the value that is spread evenly over the hits. Set by hand. */
 const MOSTLY_EVEN = 0.8;
 const READ_CHARS = 300;
 
@@ -34,22 +34,19 @@ export const search: Kind = {
   protectMatches: keepBestMatches,
   // a search may look for something that the goal does not mention, so most of the value is spread evenly
   rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),
-  // every hit may be the one that was looked for
+  // any hit may be the one that was looked for
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
 };
 
 /** The part before `:12:`, else before `-12-`, else before a colon. */
 const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+):\d+:|^((?:[A-Za-z]:)?[^:\n]+?)-\d+-|^((?:[A-Za-z]:)?[^:\n]+):/;
-/**
- * The beginning of a hit without a path, because one file was searched or its name is above: `12:`, `12-`, `  Line
- * 12:`, `L12:`.
- */
+/** Prefix of a hit without a path (one file was searched, or its name is above): `12:`, `12-`, `  Line 12:`, `L12:`. */
 const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 
-/** If a larger share of the rows begin with another name, a program printed a state of each. Set by hand. */
+/** If a larger share of rows begins with a distinct name, the text is a table with one state per name. Set by hand. */
 const MOST_FIRST = 0.9;
 
-/** Keeps one hit of each file. */
+/** Keeps one hit per file. */
 function protectFirstHits({ view, inner, hints }: Protectable, protect: Protect): void {
   const first: number[] = [];
   let previous = '';

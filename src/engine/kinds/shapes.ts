@@ -6,14 +6,14 @@ import type { Shape, Shapes } from './kind.ts';
 import { ColumnCounts } from './line-columns.ts';
 
 /**
- * Of a longer text, this many to twice as many lines are examined, its first lines without gaps. Set by hand: shares
- * are accurate to a few percent.
+ * Longer texts are sampled with this many to twice as many lines, the first ones without gaps. Set by hand: accurate to
+ * a few percent.
  */
 const SAMPLED_LINES = 240;
-/** Characters of a line that are examined. Set by hand. */
+/** Maximum number of characters examined per line. Set by hand. */
 const READ_CHARS = 240;
 
-/** A single line of one of these identifies the text. */
+/** Shapes of which a single line identifies the text. */
 const DISTINCTIVE: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
 const isDistinctive = ({ name }: LineRule<Shape>): boolean => DISTINCTIVE.includes(name);
 const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
@@ -27,7 +27,7 @@ const NONE = Object.fromEntries(
 /** A sample of lines from the whole text, denser at its beginning, and the number of lines by shape. */
 export class SampledLines {
   readonly #view: View;
-  /** Indices of the examined lines, -1 for uninformative ones. */
+  /** Indices of the examined lines; -1 for uninformative ones. */
   readonly #lines: number[] = [];
   /** The number of sampled lines with identifying shapes. */
   readonly #distinctive: Shapes = { ...NONE };
@@ -43,8 +43,8 @@ export class SampledLines {
   }
 
   /**
-   * The shapes of every `of`-th sampled line, from line `which` on. Rare but identifying shapes are counted in all
-   * sampled lines.
+   * Counts the shapes of every `of`-th sampled line, from `which` on. Distinctive shapes are counted in all sampled
+   * lines.
    */
   shapes(which = 0, of = 1): Shapes {
     const view = this.#view;

@@ -4,7 +4,7 @@ import { contentOf } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Shapes } from './kind.ts';
 
-/** Lines at the beginning in which the separator between head and rows is looked for. Set by hand. */
+/** Number of leading lines searched for the separator between head and rows. Set by hand. */
 const HEAD_LINES = 4;
 const READ_CHARS = 200;
 
@@ -18,7 +18,7 @@ export const table: Kind = {
   shapes: [],
   looksLike(seen, hints) {
     const printed = seen.compiler + seen.testing < seen.lines * 0.1;
-    // code has no two columns that most lines share
+    // in code, most lines do not share two columns
     const isLikeCode = hints?.origin === 'command' && seen.codeLike > seen.lines * 0.6;
     return (isTable(seen) || seen.aligned > seen.lines * (isLikeCode ? 0.6 : 0.9)) && printed ? 0.4 : 0;
   },

@@ -6,7 +6,7 @@ import type { Units } from '../text/units.ts';
 import { contentOf, type View } from '../text/view.ts';
 import { type Measure, measure, unitScale } from './measures.ts';
 
-/** Measures features of the block around a line: its matches, and those of its head, its parent and its neighbours. */
+/** Measures features of the block around a line: matches in the block, its head, its parent and its neighbours. */
 export function measureBlocks(
   view: View,
   units: Units,
@@ -39,8 +39,8 @@ export function measureBlocks(
 }
 
 /**
- * Lines added to a block's length, so that short blocks have no advantage. Set by hand; the weights were fitted with
- * it, as with the next.
+ * Added to a block's length to avoid favouring short blocks. Set by hand; the weights were fitted to it, and to the
+ * next.
  */
 const SMOOTH = 8;
 /** Scales the logarithm of a block's number of lines to about 0..1. */
@@ -76,12 +76,12 @@ function relate(parents: Int32Array, size: Float64Array, block: Float64Array, ou
   }
 }
 
-/** An element of a list, 0 outside it (reading outside an array is many times slower). */
+/** Reads a list with 0 outside its bounds (reading outside a typed array is many times slower). */
 function at(values: Float64Array, k: number): number {
   return k >= 0 && k < values.length ? (values[k] ?? 0) : 0;
 }
 
-/** The share of the goal's words that occurs in each block, by weight. */
+/** Weighted share of goal words in each block. */
 function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -102,10 +102,7 @@ function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary
   return out;
 }
 
-/**
- * How much of the goal occurs in the first line of each block (a function's name, a section's heading), relative to the
- * best block.
- */
+/** Match of each block's first line (function name, section heading), relative to the best block. */
 function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, match: GoalMatch): Float64Array {
   const { weight, hits, first } = match;
   const out = new Float64Array(count);
@@ -120,10 +117,10 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
-/** Characters of a block's first line in which its name is looked for. Set by hand. */
+/** Number of leading characters of a block's first line searched for its name. Set by hand. */
 const HEAD_CHARS = 200;
 
-/** For each block, 1 if it declares a name that the goal spells out, less if several do. */
+/** For each block, 1 if it declares a name that the goal spells out, or less if several blocks do. */
 export function namesakes(
   view: View,
   units: Units,
@@ -137,7 +134,7 @@ export function namesakes(
   let last = -1;
   for (let i = units.head.indexOf(1); i >= 0; i = units.head.indexOf(1, i + 1)) {
     const u = units.unit[i] ?? 0;
-    // a name that the goal spells out is one of its words, and so a hit
+    // a name that the goal spells out is also a hit
     if (u === last || first[i] === first[i + 1]) continue;
     const blocks = bearers.get(wordHash(declaredName(contentOf(view, i, HEAD_CHARS))));
     if (blocks === undefined) continue;
@@ -152,7 +149,7 @@ const KEYWORD_NAME =
   /\b(?:class|interface|struct|enum|trait|type|def|fn|fun|func|function|module|namespace|record|union|object|impl|const|let|var)\s{1,4}(?:\([^()]{0,80}\)\s{0,4})?(?:self\.)?([A-Za-z_$][\w$]{0,80})/;
 const CALLED_NAME = /([A-Za-z_$][\w$]{0,80})\s?\(/;
 
-/** The name that a line gives to the function or type it opens, or `''`. */
+/** The name of the function or type that a line declares, or `''`. */
 function declaredName(line: string): string {
   return (KEYWORD_NAME.exec(line) ?? CALLED_NAME.exec(line))?.[1] ?? '';
 }

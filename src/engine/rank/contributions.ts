@@ -1,6 +1,6 @@
 import { type Measure, valueAt, type WeightedMeasures } from './measures.ts';
 
-/** The difference that a measure makes to a region's score, compared with the text's average. */
+/** Effect of a feature on a region's score, compared with the text's average. */
 export interface Contribution {
   readonly name: string;
   readonly effect: number;
@@ -11,14 +11,11 @@ interface Span {
   readonly to: number;
 }
 
-/**
- * Maximum number of measures that are named for a region, and their minimum effect. Set by hand: enough to show the
- * reason.
- */
+/** Maximum number of features named per region, and their minimum effect. Set by hand: enough to show the reason. */
 const STRONGEST = 3;
 const LEAST = 0.05;
 
-/** The measures with the strongest effect in each span of line indices. */
+/** Features with the strongest effect in each span of line indices. */
 export function contributionsOf(
   groups: readonly WeightedMeasures[],
   spans: readonly Span[],
@@ -34,7 +31,7 @@ export function contributionsOf(
   );
 }
 
-/** The effect of each measure in each span, compared with the average of all lines. */
+/** Effect of each feature in each span, compared with the average of all lines. */
 function effectsOf(
   measures: readonly Measure[],
   weights: WeightedMeasures['weights'],

@@ -8,7 +8,7 @@ import { measureBlocks } from './block-features.ts';
 import { largestOf, type Measure, measure, sumOf, unitScale } from './measures.ts';
 import { measureShapes } from './shape-features.ts';
 
-/** The input of the measures. */
+/** Input for measuring features. */
 export interface Measured {
   readonly view: View;
   readonly units: Units;
@@ -18,37 +18,33 @@ export interface Measured {
   readonly match: GoalMatch;
 }
 
-/** Facts about a whole text and its goal, each about 0..1. They decide how far the measures can be relied on. */
+/** Facts about a whole text and its goal, each about 0..1, which determine how reliable the features are. */
 export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'terms', number>>;
 
-/** All measures of a text, and the facts on which their weights depend. */
+/** All features of a text, and the facts on which their weights depend. */
 export interface LineMeasures {
   readonly measures: readonly Measure[];
   readonly circumstances: Circumstances;
 }
 
 /**
- * A text with more lines than `MANY_LINES`, shorter than `SHORT_LINE_CHARS` on average, is nearly empty. Set by hand:
- * no real text is like that.
+ * A text with more than `MANY_LINES` lines, shorter than `SHORT_LINE_CHARS` on average, is nearly empty. Set by hand.
  */
 const MANY_LINES = 20_000;
 const SHORT_LINE_CHARS = 10;
 
-/** Whether a text consists of very many nearly empty lines. Such a text is not measured, to bound its cost. */
+/** Whether a text consists of very many nearly empty lines. Such texts are not measured, to limit the cost. */
 function isNearlyEmpty({ n, text }: View): boolean {
   return n > MANY_LINES && text.length < n * SHORT_LINE_CHARS;
 }
 
 /**
- * Logarithms of many lines (3,000), many blocks (3,000) and many terms (150). Set by hand; the weights were fitted with
+ * Logarithms of large numbers of lines (3,000), blocks (3,000) and terms (150). Set by hand; the weights were fitted to
  * them.
  */
 const MANY = { lines: 8, blocks: 8, terms: 5 };
 
-/**
- * Measures properties that may distinguish needed lines of code or prose from others. Their names are the keys of
- * `CODE_WEIGHTS`.
- */
+/** Measures features that may distinguish needed lines of code or prose. Names are the keys of `CODE_WEIGHTS`. */
 export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
   const matches = measureMatches(view, words, match);
   const measures = isNearlyEmpty(view)
@@ -77,7 +73,7 @@ export function measureLines({ view, units, templates, words, terms, match }: Me
 /**
  * Measures the share of the goal that occurs at each line and near it.
  *
- * @returns the measures; `together` is the largest share of the goal's words that occurs around one line, 0..1
+ * @returns the features; `together` is the largest share of goal words around any line, 0..1
  */
 function measureMatches(
   view: View,
@@ -103,22 +99,19 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
   return out;
 }
 
-/** Distances, in lines, over which a word of the goal fades. Set by hand; the weights were fitted with them. */
+/** Distances in lines over which a goal word fades. Set by hand; the weights were fitted to them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
-/** Beyond this multiple of the distance, a word is ignored: only .0025 of its weight is left. Set by hand. */
+/** Beyond this multiple of the distance, a word is ignored, since only .0025 of its weight is left. Set by hand. */
 const NEGLIGIBLE = 6;
-/**
- * Maximum number of the goal's words that are measured, the heaviest first: further ones add little and cost as much.
- * Set by hand.
- */
+/** Maximum number of measured goal words, heaviest first; further ones add little at the same cost. Set by hand. */
 const MOST_WORDS = 30;
 const NO_FADE = new Float64Array(0);
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
 
 /**
- * The share of the goal around each line. Every word counts once, by its nearest line, fading with the distance, so
- * that ten mentions of one word do not outweigh one mention each of three.
+ * The share of the goal around each line. Each word counts once, by its nearest line, fading with distance, so that ten
+ * mentions of one word do not outweigh single mentions of three.
  */
 function covers({ n }: View, { ids }: Vocabulary, match: GoalMatch): [Float64Array, Float64Array, Float64Array] {
   const { weight } = match;
@@ -151,7 +144,7 @@ function heaviest(weight: Float64Array): number[] {
   return wanted.slice(0, MOST_WORDS);
 }
 
-/** The lines with each of these words, ascending. */
+/** Lines with each of these words, ascending. */
 function placesOf(
   n: number,
   ids: Int32Array,

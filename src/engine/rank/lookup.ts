@@ -5,7 +5,7 @@ import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
 import { columnOf, spread, unitScale } from './measures.ts';
 
-/** The facts by which entries are ranked. */
+/** Facts for ranking entries. */
 interface Ranked {
   readonly view: View;
   readonly units: Units;
@@ -16,36 +16,33 @@ interface Ranked {
 /** Options for ranking the entries of a kind. */
 export interface EntryRanking {
   /**
-   * The share of the value that is spread evenly, because a look-up may search for something that the goal does not
-   * spell out.
+   * Share of the value that is spread evenly, because a look-up may search for something that the goal does not
+   * mention.
    */
   readonly evenShare: number;
-  /** Whether entries have parent entries that are worth keeping with them. */
+  /** Whether entries have parent entries that should be kept with them. */
   readonly inTree: boolean;
 }
 
 /** The share of the value of rows, elements and names that is spread evenly. Set by hand. */
 export const EVEN_SHARE = 0.3;
-/**
- * The exponent that favours the best entries, and the share of its value that an entry passes to its parents. Set by
- * hand.
- */
+/** Exponent that favours the best entries, and share of an entry's value that its parents get. Set by hand. */
 const SHARPNESS = 3;
 const LIFT = 0.8;
 /** The extra value of the first entry of a shape, and the number of entries over which it fades to 1/e. Set by hand. */
 const FIRST_WORTH = 2;
 const FADES_IN = 20;
-/** Entries after which the extra value is too small to change 1 as a double: `2 * exp(-40)`. */
+/** Number of entries after which the extra value vanishes in double precision: `2 * exp(-40)`. */
 const FADED = 40 * FADES_IN;
 /**
- * For hunks: lines over which a match fades, lines added to a hunk's length so that short ones have no advantage, and
- * the exponent that favours the best. Set by hand.
+ * For hunks: lines over which a match fades, lines added to a hunk's length to avoid favouring short ones, and the
+ * exponent that favours the best. Set by hand.
  */
 const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
-/** Largest depth; deeper indentation counts as this. Set by hand. */
+/** Maximum depth; deeper indentation is clamped. Set by hand. */
 const MAX_DEPTH = 64;
 
-/** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */
+/** Ranks entries (rows, file names, elements, hits) independently, by the goal words in each. */
 export function rankEntries(
   { view, units, templates: { shape, count }, match: { raw } }: Ranked,
   { evenShare, inTree }: EntryRanking,
@@ -77,7 +74,7 @@ export function rankEntries(
   return out;
 }
 
-/** Gives the folders above an entry most of the entry's value (`LIFT`), because they show its place. */
+/** Gives the folders above an entry most of its value (`LIFT`), because they show its location. */
 function liftAncestors(view: View, worth: Float64Array): void {
   const below = new Float64Array(MAX_DEPTH);
   let deepest = 0;
@@ -94,7 +91,7 @@ function liftAncestors(view: View, worth: Float64Array): void {
   }
 }
 
-/** Columns before the first letter, digit, quote, `@` or dot. The box drawing of a tree counts as columns. */
+/** Columns before the first letter, digit, quote, `@` or dot. Box-drawing characters of trees count as columns. */
 function depthOf(view: View, i: number): number {
   const from = view.from[i] ?? 0;
   const to = Math.min(view.to[i] ?? 0, from + MAX_DEPTH - 1);

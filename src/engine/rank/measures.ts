@@ -1,31 +1,31 @@
-/** A named measure of all lines: a number for each, mostly 0..1, or a flag. */
+/** A named feature of all lines: a number for each, mostly 0..1, or a flag. */
 export interface Measure {
   readonly name: string;
-  /** Numbers, or bytes that each hold the flags of several measures. */
+  /** Numbers, or bytes that combine the flags of several features. */
   readonly values: Float64Array | Uint8Array;
-  /** The block of each line if `values` are by block; a block's value applies to all its lines. */
+  /** Block of each line if `values` are per block; otherwise `null`. */
   readonly unit: Int32Array | null;
-  /** The bit of a flag in its byte. */
+  /** Bit of a flag in its byte. */
   readonly bit: number;
 }
 
-/** A measure by line, or by block if `unit` gives the block of each line. */
+/** A feature per line, or per block if `unit` gives the block of each line. */
 export function measure(name: string, values: Float64Array, unit: Int32Array | null = null): Measure {
   return { name, values, unit, bit: 0 };
 }
 
-/** A measure that is 1 for lines with a bit set in their byte. */
+/** A feature that is 1 for lines with a bit set in their byte. */
 export function flag(name: string, values: Uint8Array, bit: number): Measure {
   return { name, values, unit: null, bit };
 }
 
-/** The value of a measure for line index `i`. */
+/** Value of a feature for line index `i`. */
 export function valueAt({ values, unit, bit }: Measure, i: number): number {
   if (bit !== 0) return ((values[i] ?? 0) & bit) === 0 ? 0 : 1;
   return values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
 }
 
-/** Adds weighted measures to the sums of all lines. */
+/** Adds weighted features to the sums of all lines. */
 export function addMeasures(
   sums: Float64Array,
   measures: readonly Measure[],
@@ -34,7 +34,7 @@ export function addMeasures(
   for (const { name, values, unit, bit } of measures) {
     const weight = weights[name] ?? 0;
     if (weight === 0) continue;
-    // one loop for each kind of array: one over both is slow
+    // separate loops per array type, because a polymorphic loop is slow
     if (values instanceof Uint8Array) addFlags(sums, values, bit, weight);
     else if (unit === null) addColumn(sums, values, weight);
     else addBlocks(sums, values, unit, weight);
@@ -55,19 +55,19 @@ function addBlocks(sums: Float64Array, blocks: Float64Array, unit: Int32Array, w
 
 const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
 
-/** `log(1 + whole)` of a whole number; nearly all values are small, and are in a table. */
+/** `log(1 + whole)` for a whole number; small values come from a table. */
 export function logOf(whole: number): number {
   return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
 }
 
-/** Measures with their weights, and a factor for all of them. */
+/** Features with weights, and a common factor. */
 export interface WeightedMeasures {
   readonly measures: readonly Measure[];
   readonly weights: Readonly<Record<string, number>>;
   readonly factor: number;
 }
 
-/** Sum over all lines, each fading by `exp(-distance / reach)`; two passes, linear. */
+/** Sum over all lines, fading by `exp(-distance / reach)`; two passes, linear time. */
 export function spread(values: Float64Array, reach: number): Float64Array {
   const n = values.length;
   const out = new Float64Array(n);
@@ -85,7 +85,7 @@ export function spread(values: Float64Array, reach: number): Float64Array {
   return out;
 }
 
-/** The largest of non-negative numbers. */
+/** The maximum of non-negative numbers. */
 export function largestOf(values: Float64Array): number {
   let most = 0;
   for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] ?? 0);

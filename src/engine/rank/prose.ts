@@ -4,7 +4,7 @@ import type { ProseWeights } from './weights.ts';
 
 /**
  * Measures lines of code or prose in two groups: matches with the goal, and properties of the line itself. The
- * circumstances of the text decide how much each group counts.
+ * circumstances of the text determine the weight of each group.
  */
 export function measureProse(measured: Measured, weights: ProseWeights): WeightedMeasures[] {
   const { measures, circumstances } = measureLines(measured);
@@ -14,14 +14,14 @@ export function measureProse(measured: Measured, weights: ProseWeights): Weighte
   ];
 }
 
-/** The factor by which a group of measures counts more or less than on average. */
+/** Factor for the weight of a feature group, relative to the average. */
 function trustIn(weights: ProseWeights['trustInMatches'], circumstances: Circumstances): number {
   let sum = weights.always;
   for (const [name, value] of Object.entries(circumstances)) sum += (weights[name as keyof Circumstances] ?? 0) * value;
   return Math.exp(sum);
 }
 
-/** The value of each of `n` lines by weighted measures, scaled so that the largest is 1. */
+/** The value of each of `n` lines from weighted features, scaled so that the maximum is 1. */
 export function rankByMeasures(groups: readonly WeightedMeasures[], n: number): Float64Array {
   const total = new Float64Array(n);
   for (const { measures, weights, factor } of groups) {
@@ -32,7 +32,7 @@ export function rankByMeasures(groups: readonly WeightedMeasures[], n: number): 
   return softmax(total);
 }
 
-/** Turns weighted sums into shares up to a common factor; the largest becomes 1. */
+/** Exponentiates weighted sums, scaled so that the maximum is 1. */
 function softmax(scores: Float64Array): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < scores.length; i++) most = Math.max(most, scores[i] ?? 0);

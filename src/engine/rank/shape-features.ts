@@ -21,7 +21,7 @@ import { DECLARED, type Units } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import { flag, logOf, type Measure, measure } from './measures.ts';
 
-/** Properties of a line by its beginning. */
+/** Classifies lines by their beginning. */
 const RULES = new Matcher([
   { name: 'comment', pattern: /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*|\*|"""|'''|--|<!--)/ },
   { name: 'closer', pattern: /^\s*(?:[)\]};,][\s)\]};,]*|end)$/ },
@@ -36,17 +36,17 @@ const IS_LIST = RULES.bitsOf('list');
 const BLANK = 16;
 const DECLARES = 32;
 const IMPORTS = 64;
-/** Scales the rarity of a word to about 0..1. Set by hand; the weights were fitted with it, as with the next. */
+/** Scales the rarity of a word to about 0..1. Set by hand; the weights were fitted to it, and to the next. */
 const RARE = 8;
 /** Scales logarithms of lines, characters and words to about 0..1. */
 const SCALE = { lines: 6, chars: 6, words: 4 };
-/** Lines over which the effect of an edge of the text fades. Set by hand; the weights were fitted with it. */
+/** Number of lines over which the effect of a text edge fades. Set by hand; the weights were fitted to it. */
 const EDGE = 20;
 const READ_CHARS = 200;
-/** The weight of a line at an edge of the text, by its distance from the edge. */
+/** Weight of a line near a text edge, by its distance. */
 const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
 
-/** Measures properties of lines that do not depend on the goal. */
+/** Measures line features that do not depend on the goal. */
 export function measureShapes(view: View, units: Units, templates: Templates, words: Vocabulary): Measure[] {
   const signs = new Uint8Array(view.n);
   readSigns(view, signs);
@@ -83,7 +83,7 @@ function natureOf(view: View, { declared }: Units, i: number): number {
   const declares = declared[i] ?? 0;
   const nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
   const begins = RULES.matches(view, i, READ_CHARS);
-  // a line in a comment is not a closer
+  // a line in a comment is not a closing line
   return nature | ((begins & IS_COMMENT) === 0 ? begins : begins & ~IS_CLOSER);
 }
 
@@ -123,7 +123,7 @@ function measurePlaces(
   ];
 }
 
-/** Mean rarity of a line's words within the text. */
+/** Mean rarity of a line's words within the text.  */
 function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float64Array {
   const rare = new Float64Array(size);
   for (let id = 0; id < size; id++) rare[id] = Math.log(1 + n / ((lineCount[id] ?? 0) + 0.5)) / RARE;
@@ -138,7 +138,7 @@ function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float
   return out;
 }
 
-/** Signs that occur in a line, as bits. */
+/** Kinds of characters in a line, as bits. */
 const CALLS = 1;
 const ASSIGNS = 2;
 const QUOTES = 4;
@@ -155,7 +155,7 @@ function readSigns(view: View, signs: Uint8Array): void {
 const SIGNS = new Uint8Array(65536).fill(1, 48, 58);
 for (const sign of '(=/"\'`') SIGNS[sign.charCodeAt(0)] = 1;
 
-/** Reads a line once, sign by sign (seven regular expressions would cost as much as the rest of the measures). */
+/** Scans a line once, character by character; seven regular expressions would cost as much as all other features. */
 function signsOf({ codes, from, to }: View, i: number): number {
   const start = from[i] ?? 0;
   const end = Math.min(to[i] ?? 0, start + READ_CHARS);

@@ -1,6 +1,6 @@
 import type { Circumstances } from './features.ts';
 
-/** A linear model of how likely a line is needed: weights by the names of measures. */
+/** A linear model of how likely a line is needed: weights by feature name. */
 export interface ProseWeights {
   /** Weights of matches with the goal in and around a line. */
   readonly matches: Readonly<Record<string, number>>;
@@ -11,7 +11,7 @@ export interface ProseWeights {
   readonly trustInNature: Trust;
 }
 
-/** Weights of the circumstances, and a constant term. */
+/** Weights of the circumstances, and a constant term.  */
 export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**
@@ -135,8 +135,8 @@ export const DOCS_WEIGHTS: ProseWeights = {
 };
 
 /**
- * Weights of the measures of log lines. They were fitted to labelled failures, and set by hand where the labels contain
- * no evidence. `bench -- fit --kind log <cases.jsonl>` fits them to others.
+ * Weights of log line features, fitted to labelled failures, and set by hand where the labels provide no evidence.
+ * `bench -- fit --kind log <cases.jsonl>` fits them to others.
  */
 export const LOG_WEIGHTS: Readonly<Record<string, number>> = {
   hot: 0.86,

@@ -1,16 +1,16 @@
-/** A pattern of lines. The conditions that are checked before it is tried are derived from it. */
+/** A line pattern. Necessary conditions for a match are derived from it and checked first. */
 export interface LineRule<Name extends string = string> {
   readonly name: Name;
-  /** Without the flags `g` and `y`. */
+  /** Must not have the flags `g` and `y`. */
   readonly pattern: RegExp;
   /**
-   * Keeps the pattern out of the merged ones: its beginning is rare and expensive to find, so it is tried separately,
-   * on lines that contain its required words.
+   * Keeps the pattern out of merged ones. Used if its beginning is expensive to find: it is tried only on lines with
+   * its required words.
    */
   readonly apart?: boolean;
 }
 
-/** Merges patterns that have the same name, the same flags and the same `apart`. */
+/** Merges patterns with equal name, flags and `apart`. */
 export function mergeRules<Name extends string>(rules: readonly LineRule<Name>[]): LineRule<Name>[] {
   const merged = new Map<string, { name: Name; flags: string; sources: string[] }>();
   for (const { name, pattern, apart = false } of rules) {

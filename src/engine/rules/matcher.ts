@@ -2,7 +2,7 @@ import { contentOf, type View } from '../text/view.ts';
 import type { LineRule } from './line-rule.ts';
 import { Prefilter } from './prefilter.ts';
 
-/** Each rule is one bit of a number. */
+/** Maximum number of rules, because each is one bit of a number. */
 const MOST_RULES = 31;
 
 /** Finds the rules that match a line. A pattern is tried only on lines that may match it. */
@@ -10,22 +10,22 @@ export class Matcher<Name extends string> {
   /** Each distinct name with the bits of its rules. */
   readonly named: readonly { readonly name: Name; readonly bits: number }[];
   readonly #rules: readonly LineRule<Name>[];
-  /** Created for the first line: creation takes milliseconds, and most processes never see all kinds of text. */
+  /** Created lazily: creation takes milliseconds, and most processes never see all kinds of text. */
   #prefilter: Prefilter | null = null;
 
-  /** @param rules - several may have one name */
+  /** @param rules - several rules may share a name */
   constructor(rules: readonly LineRule<Name>[]) {
     if (rules.length > MOST_RULES) throw new RangeError(`${rules.length} rules, at most ${MOST_RULES}`);
     this.#rules = rules;
     this.named = [...new Set(rules.map(({ name }) => name))].map((name) => ({ name, bits: this.bitsOf(name) }));
   }
 
-  /** The bits of the rules with these names. */
+  /** Combined bits of the rules with these names. */
   bitsOf(...names: readonly Name[]): number {
     return this.#rules.reduce((bits, { name }, k) => (names.includes(name) ? bits | (1 << k) : bits), 0);
   }
 
-  /** Bits of the rules that the non-blank line with index `i` may match: all that it does match, and few others. */
+  /** Bits of the rules that the non-blank line with index `i` may match; a small superset of its matches. */
   candidates(view: View, i: number): number {
     this.#prefilter ??= new Prefilter(this.#rules.map(({ pattern }) => pattern));
     return this.#prefilter.candidates(view, i);

@@ -8,16 +8,16 @@ import {
   LINE_FEED,
   LOWER_CASE,
 } from '../text/chars.ts';
-/** Characters that a pattern accepts at a position: by code for ASCII, the last entry for all others. */
+/** Characters accepted at a position of a pattern: by code for ASCII, the last entry for all others. */
 export type CharSet = Uint8Array;
 const SIZE = BEYOND_ASCII + 1;
 
-/** The structure of a pattern as far as it determines what a match must contain. */
+/** Syntax tree of a pattern, as far as needed to derive what a match must contain. */
 export type Node =
   | {
       readonly type: 'set';
       readonly set: CharSet;
-      /** The only character of the set, regardless of case, or `''`. */
+      /** The set's only character, ignoring case, or `''`. */
       readonly char: string;
     }
   | { readonly type: 'start' }

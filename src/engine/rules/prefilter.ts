@@ -3,21 +3,18 @@ import type { View } from '../text/view.ts';
 import { ANY_DIGIT, type CharSet, type Node, parsePattern } from './pattern-parser.ts';
 import { WordAutomaton } from './word-automaton.ts';
 
-/** The column of characters beyond ASCII, and of the end of a line. */
+/** Column for non-ASCII characters and for the end of a line. */
 const END = BEYOND_ASCII + 1;
 const SIZE = END + 1;
-/**
- * Number of characters at the beginning of a line that are compared; more would hardly exclude further patterns.
- * Set by hand.
- */
+/** Number of leading characters compared; more would hardly exclude further patterns. Set by hand. */
 const MOST_PLACES = 3;
 
-/** Finds the rules that a line may match, by its first characters. */
+/** Finds candidate rules for a line by its first characters. */
 class Beginnings {
   /** The rules that allow a character at a position, by position and character. */
   readonly #allowed = new Int32Array(SIZE * MOST_PLACES);
 
-  /** Adds a beginning of a rule: sets of characters by position. A rule without any may match every line. */
+  /** Adds a beginning of a rule: character sets by position. Without any, the rule may match every line. */
   add(places: readonly CharSet[], marks: number): void {
     for (const [at, known] of this.#allowed.entries()) {
       const set = places[Math.floor(at / SIZE)];
@@ -42,7 +39,7 @@ class Beginnings {
 
 /**
  * Finds all patterns that a line may match in one pass. A pattern is tried only if the line has its required beginning
- * or word, both of which are derived from the pattern. Results are bits; the first pattern has the lowest.
+ * or word, which are derived from the pattern. Results are bits; the first pattern has the lowest.
  */
 export class Prefilter {
   /** Beginnings of rules at the start of a line and after its indentation; `null` if there are none. */
@@ -52,18 +49,18 @@ export class Prefilter {
   readonly #atStartWithWord: Beginnings | null;
   readonly #indentedWithWord: Beginnings | null;
   readonly #words: WordAutomaton | null;
-  /** Rules without conditions: they are always tried. */
+  /** Rules without conditions, which are always tried. */
   readonly #always: number;
   /** Rules whose pattern begins with indentation. */
   readonly #anyIndented: number;
-  /** Rules that are tried if one of their words occurs. */
+  /** Rules that are tried if one of their words occurs.  */
   readonly #anywhere: number;
 
   constructor(patterns: readonly RegExp[]) {
     const needs = patterns.flatMap((pattern, k) => needsOf(pattern).map((need) => ({ ...need, mark: 1 << k })));
     const wordless = needs.filter(({ words }) => words.length === 0);
     const worded = needs.filter(({ words }) => words.length > 0);
-    // words are searched only if that saves trying a pattern that may begin anywhere
+    // words are searched only if that can avoid trying a pattern that may begin anywhere
     const scans = worded.some(({ begins }) => begins === null);
     this.#words = scans
       ? new WordAutomaton(worded.flatMap(({ words, mark }) => words.map((word) => [word, mark])))
@@ -79,7 +76,7 @@ export class Prefilter {
     this.#indentedWithWord = beginningsOf(byBoth, true);
   }
 
-  /** Bits of the rules that the non-blank line with index `i` may match: all that it does match, and few others. */
+  /** Bits of the rules that the non-blank line with index `i` may match; a small superset of its matches. */
   candidates({ codes, from, firstNonBlank, to }: View, i: number): number {
     const start = from[i] ?? 0;
     const contentStart = firstNonBlank[i] ?? 0;
@@ -118,26 +115,25 @@ function beginningsOf(needs: readonly MarkedNeed[], indented: boolean): Beginnin
   return count === 0 ? null : beginnings;
 }
 
-/** Conditions that every line matched by one branch of a pattern fulfils. */
+/** Necessary conditions for a line to match one branch of a pattern. */
 interface Need {
   /**
-   * The characters that the line may begin with, by position, after its indentation if `indented`. `null`: a match may
-   * begin anywhere.
+   * Possible first characters by position, after the indentation if `indented`; `null` if a match may begin anywhere.
    */
   readonly begins: readonly CharSet[] | null;
   readonly indented: boolean;
-  /** Words, one of which the line must contain (lower case, `0` for any digit); empty if no word is certain. */
+  /** Words of which the line must contain one (lower case, `0` for any digit); empty if no word is required. */
   readonly words: readonly string[];
 }
 
-/** Maximum number of spellings that are listed for a part of a pattern. Set by hand, as all below. */
+/** Maximum number of spellings enumerated for a part of a pattern. Set by hand, like all below. */
 const MOST_SPELLINGS = 24;
 /** Maximum number of repetitions that are expanded. */
 const MOST_REPEATS = 8;
-/** Shortest word that is used if the beginning is known; shorter ones occur in too many lines. */
+/** Minimum length of a word if the beginning is known; shorter ones occur in too many lines. */
 const LEAST_WORD = 3;
 
-/** The needs of a pattern, one per branch. A line that fulfils none of them cannot match. */
+/** Needs of a pattern, one per branch. A line that fulfils none of them cannot match. */
 export function needsOf(pattern: RegExp): Need[] {
   return branchesOf(parsePattern(pattern)).map((items): Need => {
     const words = bestWords(items);
@@ -145,7 +141,7 @@ export function needsOf(pattern: RegExp): Need[] {
     const rest = items.slice(1);
     const indented = isIndentation(rest[0]);
     const places = placesOf(indented ? rest.slice(1) : rest);
-    // if a blank may follow the indentation, the position at which the rest begins is unknown
+    // if a blank may follow the indentation, the position of the rest is unknown
     const begins = indented && mayBeBlank(places[0]) ? [] : places;
     return { begins, indented, words: words.every((word) => word.length >= LEAST_WORD) ? words : [] };
   });
@@ -175,12 +171,12 @@ function mayBeBlank(set: CharSet | undefined): boolean {
   return set !== undefined && (set[SPACE] === 1 || set.subarray(TAB, CARRIAGE_RETURN + 1).includes(1));
 }
 
-/** The sets of characters at the first positions of a sequence, as far as they are certain. */
+/** Character sets at the first positions of a sequence, as far as they are certain. */
 function placesOf(items: readonly Node[]): CharSet[] {
   const places: CharSet[] = [];
   for (const [k, item] of items.entries()) {
     if (item.type === 'repeat' && item.least === 0) {
-      // the optional item or the next one
+      // either the optional item or the next one
       const [first] = firstPlaces(item.item).sets;
       const [next] = placesOf(items.slice(k + 1));
       if (first !== undefined && next !== undefined) places.push(unite([first, next]));
@@ -193,7 +189,7 @@ function placesOf(items: readonly Node[]): CharSet[] {
   return places.slice(0, MOST_PLACES);
 }
 
-/** The sets at the first positions of a node. `open`: its length may differ from their number. */
+/** Character sets at the first positions of a node. `open`: the node's length may differ from their number. */
 function firstPlaces(node: Node): { readonly sets: CharSet[]; readonly open: boolean } {
   if (node.type === 'set') return { sets: [node.set], open: false };
   if (node.type === 'sequence') return { sets: placesOf(node.items), open: !node.items.every(isPlain) };
@@ -220,8 +216,7 @@ function unite(sets: readonly CharSet[]): CharSet {
 }
 
 /**
- * Words of which every match of a sequence contains at least one. They come from the part of the sequence whose
- * shortest word is the longest.
+ * Words of which every match contains at least one, taken from the part of the sequence whose shortest word is longest.
  */
 function bestWords(items: readonly Node[]): string[] {
   let best: string[] = [];
@@ -280,7 +275,7 @@ function spellingsOf(node: Node): string[] | null {
   return all;
 }
 
-/** The members of a small set of ASCII characters, regardless of case, with all digits as one. */
+/** Members of a small set of ASCII characters, ignoring case, with all digits as one. */
 function membersOf(set: CharSet): string[] | null {
   if (set[BEYOND_ASCII] === 1) return null;
   const members = new Set<string>();
@@ -299,7 +294,7 @@ function shortest(words: readonly string[]): number {
   return words.length === 0 ? 0 : Math.min(...words.map((word) => word.length));
 }
 
-/** Removes words that contain another one: they add no information. */
+/** Removes words that contain another word, since they add no information. */
 function withoutLonger(words: readonly string[]): string[] {
   const different = [...new Set(words)];
   return different.filter((word) => !different.some((other) => other !== word && word.includes(other)));

@@ -1,18 +1,18 @@
 import { ANY_DIGIT } from './pattern-parser.ts';
 
-/** Finds which of many words occur in a stretch of text, in one pass, whatever their number (Aho and Corasick). */
+/** Finds which of many words occur in a text range, in one pass (Aho-Corasick). */
 export class WordAutomaton {
   /** The column of each UTF-16 unit in the table; 0 for units that occur in no word. */
   readonly #columns = new Uint8Array(65536);
   #width = 1;
   /** The next state, by state (a multiple of the width) and column. */
   readonly #next: Uint16Array;
-  /** First state in which a word ends. Such states are last, so that one comparison excludes most steps of a scan. */
+  /** First state in which a word ends. End states come last, so that a single comparison detects them. */
   readonly #firstEnd: number;
   /** For each end state, by its position in the table: the marks of the words that end there. */
   readonly #found: Int32Array;
 
-  /** @param words - lower case, `0` for any digit; each with the bits to report where it occurs in any case */
+  /** @param words - lower case, `0` for any digit; each with the bits to report for an occurrence in any case */
   constructor(words: readonly (readonly [word: string, marks: number])[]) {
     for (const [word] of words) for (const char of word) this.#addToAlphabet(char);
     const width = this.#width;
@@ -31,7 +31,7 @@ export class WordAutomaton {
     }
   }
 
-  /** The marks of all words in `[start, end)`. */
+  /** Combined marks of all words in `[start, end)`. */
   scan(codes: Uint16Array, start: number, end: number): number {
     const columns = this.#columns;
     const next = this.#next;
@@ -56,8 +56,8 @@ export class WordAutomaton {
 }
 
 /**
- * Completes the transitions of every state for all characters; the index is the state times `width` plus the column.
- * Adds to `found` the marks of shorter words that end in the same state.
+ * Completes the transition table for all characters; indexed by state times `width` plus column. Adds the marks of
+ * shorter words that end in the same state to `found`.
  */
 function complete(rows: readonly ReadonlyMap<number, number>[], found: number[], width: number): Uint16Array {
   if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');

@@ -1,12 +1,12 @@
-/** Longest pattern, in characters; the rest is ignored. Nobody writes longer ones by hand. */
+/** Maximum length of a pattern, in characters; the rest is ignored. */
 const MAX_PATTERN = 500;
 const MAX_ALTERNATIVES = 32;
 
 /**
- * Compiles a pattern. A name matches if it ends with the pattern, or as a glob: `*` within a folder, `**` across
- * folders, `?`, and `{a,b}`. A glob may begin to match at any folder of the name.
+ * Compiles a pattern. A name matches if it ends with the pattern, or matches it as a glob: `*` within a folder, `**`
+ * across folders, `?`, and `{a,b}`. A glob may match from any folder of the name on.
  *
- * Matching takes time proportional to the length of the pattern times that of the name, whatever they contain.
+ * Matching time is at most proportional to pattern length times name length.
  */
 export function nameMatcher(pattern: string): (name: string) => boolean {
   const isGlob = /[*?{]/.test(pattern);
@@ -14,7 +14,7 @@ export function nameMatcher(pattern: string): (name: string) => boolean {
   return (name) => name.endsWith(pattern) || globs.some((tokens) => folders(name).some((tail) => fits(tokens, tail)));
 }
 
-/** A name, and each of its ends that follows a separator. */
+/** A name, and each of its suffixes after a separator. */
 function folders(name: string): string[] {
   const tails = [name];
   for (let at = name.indexOf('/'); at >= 0; at = name.indexOf('/', at + 1)) tails.push(name.slice(at + 1));
@@ -32,7 +32,7 @@ function alternatives(pattern: string): string[] {
 
 /**
  * Tokens: `ANY` matches any characters, `IN_FOLDER` any characters except slashes, `FOLDERS` whole folder names with
- * their slashes. Each of them also matches nothing.
+ * their slashes. Each also matches the empty string.
  */
 const ANY = '\0';
 const IN_FOLDER = '\x01';
@@ -42,9 +42,7 @@ function tokensOf(pattern: string): string {
   return pattern.replaceAll('**/', FOLDERS).replaceAll('**', ANY).replaceAll('*', IN_FOLDER);
 }
 
-/**
- * Whether the tokens match the whole name. Tracks, token by token, the prefixes of the name that are matched so far.
- */
+/** Whether the tokens match the whole name. Tracks the matched prefixes of the name token by token. */
 function fits(tokens: string, name: string): boolean {
   let reach = new Uint8Array(name.length + 1);
   reach[0] = 1;

@@ -3,7 +3,7 @@ import { eachTerm, isJoined } from './terms.ts';
 /** Maximum number of terms of a query; further ones are ignored. */
 const MOST_TERMS = 64;
 
-/** Words of ordinary sentences. They are rare in code, so rarity alone would give them the highest weights. */
+/** Common words of sentences. They are rare in code, so rarity alone would give them the highest weights. */
 const FILLERS = new Set(
   `a about actually after again against all already also an and any are as at be because been before being both but by can
   check checking confirm could did do does doing done don each exactly find first for from full fully get good got great had
@@ -15,8 +15,8 @@ const FILLERS = new Set(
 );
 
 /**
- * The terms of a query, each with whether it occurs in a name: an identifier of several words, a path, or anything in
- * backticks. Fillers are left out unless the query has nothing else.
+ * The terms of a query, each with a flag for whether it is part of a name (identifier of several words, path, or text
+ * in backticks). Fillers are omitted unless the query has nothing else.
  */
 export function termsOfQuery(query: string): ReadonlyMap<string, boolean> {
   const all = new Map<string, boolean>();

@@ -6,7 +6,7 @@ import { eachTerm, indexForm } from './terms.ts';
 export interface QueryTerm {
   readonly term: string;
   readonly weight: number;
-  /** The term occurs in no text as a word; names that contain it match instead. */
+  /** The term occurs as a word in no text; names that contain it match instead. */
   readonly isFragment: boolean;
 }
 
@@ -14,7 +14,7 @@ export interface QueryTerm {
 export interface RankedText {
   readonly lines: Lines;
   /**
-   * BM25 over the query's terms, raised if they are close to each other or in the call, or if the query names the path.
+   * BM25 over the query terms, with gains for terms that are close to each other or in the call, and for a named path.
    */
   readonly score: number;
   /** Lines with a term of the query (1-based), ascending, with the indexes of their terms. */
@@ -29,34 +29,34 @@ export interface LineMatch {
 /** Parameters of BM25: the saturation of repeated terms, and the penalty for long texts. */
 const K1 = 1.2;
 const B = 0.6;
-/** Terms within this many lines count as close. */
+/** Terms within this many lines of each other count as close. */
 const CLOSE_LINES = 12;
 const CLOSE_GAIN = 0.6;
 const ABOUT_GAIN = 0.8;
 /**
- * Gain of a file or call that the query names in full, as a multiple of the query's weight plus that of the rarest
- * term.
+ * Gain of a file or call that the query names in full, as a multiple of the query's weight plus the rarest term's
+ * weight.
  */
 const CALL_GAIN = 1.5;
-/** Lines shown before the lines that match. */
+/** Number of context lines shown before matching lines. */
 const LINES_BEFORE = 2;
 const LINES_AFTER = 3;
 const MAX_MATCHES = 2_000;
 
-/** Facts about a text apart from its words. */
+/** Facts about a text apart from its content. */
 export interface AboutText {
   readonly path: string;
-  /** The request that the text answers: the call's path, command or query. */
+  /** The call that produced the text: its path, command or query. */
   readonly about: string;
   /** Mean length of all texts, in UTF-16 units. */
   readonly meanChars: number;
   /** Weight of a term that occurs in only one text. */
   readonly rarest: number;
-  /** Paths and file names in the query, as `pathsIn` reads them. */
+  /** Paths and file names in the query, see `pathsIn`. */
   readonly pathsInQuery: readonly string[];
 }
 
-/** Rates a text by a query. */
+/** Scores a text for a query. */
 export function rankText(text: string, query: readonly QueryTerm[], of: AboutText): RankedText {
   const lines = splitLines(text);
   const { counts, matches } = matchLines(lines, query);
@@ -75,8 +75,8 @@ export function rankText(text: string, query: readonly QueryTerm[], of: AboutTex
 }
 
 /**
- * The lines of a text that answer a query best, at most `size`: those with most of its terms, and their surroundings.
- * If no line matches, the first lines.
+ * The lines that best answer a query, at most `size`: lines with most of its terms and their context, or the first
+ * lines if none matches.
  */
 export function bestLines({ lines, matches }: RankedText, query: readonly QueryTerm[], size: number): LineRange {
   const { from, to } = closest(matches, query, size);
@@ -105,12 +105,12 @@ function matchLines(lines: Lines, query: readonly QueryTerm[]): { counts: number
   return { counts, matches };
 }
 
-/** Terms with less than this share of the highest weight do not decide which lines are read. */
+/** Terms below this share of the highest weight do not select lines. */
 const LEAST_SHARE = 0.2;
 
 /**
- * Lines that contain a heavy term of the query literally; all lines if there are none, because a name may be spelt with
- * separators or accents. Splitting every line into terms would take ten times as long.
+ * Lines that contain a heavy term of the query literally; all lines if there are none, because names may be spelled
+ * with separators or accents. Splitting every line into terms would take ten times as long.
  */
 function likelyLines(lines: Lines, query: readonly QueryTerm[]): readonly number[] {
   const lower = lines.text.toLowerCase();
@@ -140,7 +140,7 @@ function lineOf({ starts, count }: Lines, offset: number, from: number): number 
   return low;
 }
 
-/** The range of at most `size` lines whose distinct terms have the highest weight; `from` is 0 if no line matches. */
+/** The range of at most `size` lines with the heaviest distinct terms; `from` is 0 if no line matches. */
 function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], size: number) {
   let best = { from: 0, to: 0, weight: 0 };
   const held = query.map(() => 0);
@@ -189,7 +189,7 @@ function partsOf(path: string): string[] {
     .filter((part) => part !== '' && part !== '.');
 }
 
-/** Words of a query that are paths or names of files. */
+/** Words of a query that are paths or file names. */
 export function pathsIn(query: string): string[] {
   const words = query.split(/[\s"'`()[\]{}<>,;=|]+/, MAX_WORDS);
   return words
@@ -199,15 +199,15 @@ export function pathsIn(query: string): string[] {
 
 const MAX_WORDS = 2_000;
 const MAX_PATH = 500;
-/** A name with an ending at the end of a word. */
+/** Matches a file name with an extension at the end of a word. */
 const FILE_NAME = /[\w-]\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 
-/** The share of a call that a query contains, 0 to 1. */
+/** Share of a call's terms that a query contains, 0 to 1. */
 export function shareOfCall(about: string, query: readonly QueryTerm[]): number {
   return sharedWith(about, query).share;
 }
 
-/** The weight of the terms that a call and a query share, and their share of the call, 0 to 1. */
+/** Weight of the terms shared by a call and a query, and their share of the call, 0 to 1. */
 function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weight: number; readonly share: number } {
   if (about === '') return { weight: 0, share: 0 };
   const terms = new Set<string>();

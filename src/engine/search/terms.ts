@@ -1,14 +1,14 @@
-/** Longest run of letters and digits that is read as a word; longer ones are encoded data. */
+/** Maximum length of a run of letters and digits that is read as a word; longer ones are encoded data. */
 const MAX_RUN = 64;
-/** Longest term; longer ones are cut, because later characters seldom distinguish two words. */
+/** Maximum length of a term; longer ones are truncated, because later characters rarely distinguish two words. */
 const MAX_TERM = 24;
 /**
- * Maximum length of a term with a digit, such as an id, hash or time; longer ones are cut. Their beginning is enough to
- * find them, and whole ones would bloat the index.
+ * Maximum length of a term with a digit, such as an id, hash or time; longer ones are truncated. The beginning suffices
+ * to find them, and whole ones would bloat the index.
  */
 const MAX_DIGITS = 10;
 
-/** Letters and digits, with the underscores of identifiers between them. */
+/** Matches letters and digits, including underscores in identifiers. */
 const RUN = /[\p{L}\p{N}\p{M}_]+/gu;
 const ASCII_RUN = /\w+/g;
 const IDEOGRAPHIC = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
@@ -27,19 +27,19 @@ export function eachTerm(text: string, take: TakeTerm): void {
 }
 
 /**
- * A form of a text that contains the form of each of its terms literally, and of parts of its words too. It costs a
- * tenth of splitting the text into terms.
+ * Normalises a text so that each of its terms occurs in it literally (but also other parts of words). Ten times as fast
+ * as splitting the text into terms.
  */
 export function folded(text: string): string {
   if (isAscii(text)) return text.toLowerCase().replaceAll('_', '');
   const plain = text.normalize('NFKD').replace(MARKS, '').normalize('NFC');
-  return plain.toLowerCase().replaceAll('_', '').replaceAll('ς', 'σ'); // which of the two stands depends on what follows
+  return plain.toLowerCase().replaceAll('_', '').replaceAll('ς', 'σ'); // the sigma depends on its context
 }
 
 /** The distinct terms of a text, in the order of their first occurrence. */
 export function termsOf(text: string): string[] {
   const terms = new Set<string>();
-  // a repeated run adds nothing; on ASCII text, the simpler expression matches the same runs
+  // repeated runs add nothing; on ASCII text, the simpler expression matches the same runs
   const runs = new Set(text.match(isAscii(text) ? ASCII_RUN : RUN));
   const take = (term: string): unknown => terms.add(term);
   for (const run of runs) termsOfRun(run, 0, take);
@@ -67,7 +67,7 @@ function eachPart(run: string, offset: number, take: TakeTerm): void {
   if (parts > 0) takeTerm(run.replaceAll('_', ''), offset, take);
 }
 
-/** `aB`, `1A`, `HTTPServer` before the `S`, and an underscore. */
+/** Whether a new part begins here: `aB`, `1A`, `HTTPServer` before the `S`, or an underscore. */
 function isBoundary(run: string, i: number): boolean {
   const here = run.charCodeAt(i);
   if (here === UNDERSCORE) return true;
@@ -123,12 +123,12 @@ const JOINED = /[a-z][A-Z]|[A-Z]{2}[a-z]|[\w$][_./:\\-][\w$]/;
 const MIN_NAME = 5;
 const MAX_NAME = 80;
 const MAX_NAMES = 4_000;
-/** The shortest part of a name that can be searched for. */
+/** Minimum length of a searchable part of a name. */
 export const FRAGMENT = 3;
 
 /**
- * The names in a text that can be found by any part: identifiers of several words and paths, in lower case, without
- * underscores, each once, separated by spaces.
+ * Names in a text that can be found by any substring: identifiers of several words and paths, in lower case, without
+ * underscores, deduplicated, separated by spaces.
  */
 export function namesIn(text: string): string {
   const names = new Set<string>();
@@ -145,12 +145,12 @@ export function isJoined(word: string): boolean {
   return JOINED.test(word);
 }
 
-/** A name in the form in which it is indexed. */
+/** Normalised form of a name in the index. */
 export function indexForm(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
 }
 
-/** The distinct pieces of three characters that make up a name. */
+/** The distinct trigrams of a name. */
 export function fragmentsOf(name: string): string[] {
   const pieces = new Set<string>();
   for (let i = 0; i + FRAGMENT <= name.length; i++) pieces.add(name.slice(i, i + FRAGMENT));

@@ -1,9 +1,9 @@
 /**
- * Counts from which a linear function estimates the number of tokens well for any tokeniser. `TextFeatures` has the
- * same order. `words` are runs of letters; `humps` are capitals after a lower-case letter within a word. `indents` are
- * runs of at least two blanks; `gaps` are the first blanks of all runs, which usually belong to the next word; `blanks`
- * are the other blanks. Markers of cuts are counted like other text and once more separately, because tokenisers split
- * their ids and brackets into many tokens.
+ * Counts from which a linear function can estimate token counts for any tokeniser, in the order of `TextFeatures`.
+ * `words` are runs of letters; `humps` are capitals after a lower-case letter within a word. `indents` are runs of at
+ * least two blanks; `gaps` are the first blanks of all runs, which usually belong to the next word; `blanks` are the
+ * other blanks. Cut markers are counted like other text and also separately, because tokenisers split their ids and
+ * brackets into many tokens.
  */
 export const FEATURES = [
   'letters',
@@ -22,7 +22,7 @@ export const FEATURES = [
   'markerChars',
 ] as const;
 
-/** One count for each of `FEATURES`; sums and differences of texts are those of their counts. */
+/** One count per entry of `FEATURES`; additive over texts. */
 export type TextFeatures = readonly number[];
 
 const BLANK = 0;
@@ -45,9 +45,9 @@ const CLASSES = new Uint8Array(256)
   .fill(SMALL, 97, 123);
 CLASSES[0x0a] = LINE_END;
 
-/** The state within a run of blanks. */
+/** State within a run of blanks. */
 const BLANKS = 8;
-/** The next state, by state (times 8) and class. */
+/** Next state, indexed by state (times 8) and class. */
 const NEXT = new Uint8Array(72);
 for (let state = 0; state < 9; state++) {
   for (let kind = 0; kind < 8; kind++) {
@@ -69,10 +69,10 @@ export function noFeatures(): number[] {
 /**
  * Counts the features of a JSON string in linear time, without decoding its escapes.
  *
- * @param into - where the counts are added
- * @param json - holds the text at `[start, end)`, without its quotes
+ * @param into - receives the counts
+ * @param json - contains the text at `[start, end)`, without quotes
  * @param times - 1 to add, -1 to subtract
- * @param marked - whether markers of cuts in the text are also counted separately
+ * @param marked - whether cut markers are also counted separately
  */
 export function addFeatures(
   into: number[],
@@ -106,10 +106,10 @@ export function addFeatures(
   add(13, markerChars);
 }
 
-/** Numbers of pairs of consecutive classes in the text that is being counted. */
+/** Counts of consecutive class pairs in the current text. */
 const STEPS = new Int32Array(72);
 
-/** Number of characters of a class that follow one of another class, or the state of being within blanks. */
+/** Number of characters of class `to` that follow class `from` (or the state within blanks). */
 function step(from: number, to: number): number {
   return STEPS[from * 8 + to] ?? 0;
 }
@@ -121,7 +121,7 @@ function all(kind: number): number {
   return sum;
 }
 
-/** Counts pairs of consecutive classes, and nothing else, because it runs over every byte. */
+/** Counts consecutive class pairs. Does nothing else, because it runs over every byte. */
 function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): void {
   let state = LINE_END;
   for (let i = start; i < end; i++) {
@@ -138,7 +138,7 @@ function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): 
   }
 }
 
-/** The number of markers in a text, and of their characters. */
+/** Number of markers in a text, and of characters in them. */
 function markersIn(json: Uint8Array, start: number, end: number): readonly [markers: number, chars: number] {
   let [markers, chars] = [0, 0];
   for (let at = json.indexOf(BRACKET[0], start); at >= 0 && at < end; at = json.indexOf(BRACKET[0], at + 1)) {
@@ -152,14 +152,14 @@ function markersIn(json: Uint8Array, start: number, end: number): readonly [mark
 
 const UNICODE = 0x75;
 
-/** The class of the character that an escape stands for, by the byte after its backslash. */
+/** Class of an escaped character, by the byte after the backslash. */
 function escaped(byte: number | undefined): number {
   if (byte === 0x6e || byte === 0x72) return LINE_END;
   if (byte === 0x74) return BLANK;
   return byte === UNICODE ? OTHER : SIGN;
 }
 
-/** The end of the marker that begins at `at`, at most the end of its line. */
+/** End of the marker that begins at `at`, at most the end of its line. */
 function markerEnd(json: Uint8Array, at: number, end: number): number {
   for (let i = at + 3; i < end; i++) {
     if (json[i] === BACKSLASH) return i;

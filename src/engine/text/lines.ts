@@ -10,7 +10,7 @@ export interface Lines {
   readonly starts: Uint32Array;
 }
 
-/** The number of lines of a text. Their offsets are not stored, because there may be tens of millions. */
+/** Counts the lines of a text without storing offsets, because there may be tens of millions. */
 export function countLines(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === LINE_FEED) count++;
@@ -35,9 +35,7 @@ export function splitLines(text: string): Lines {
   return { text, count, starts: starts.slice(0, count + 1) };
 }
 
-/**
- * Characters that are examined one by one before `indexOf` is called, whose overhead dominates for very short lines.
- */
+/** Number of characters checked one by one before calling `indexOf`, whose overhead dominates for very short lines. */
 const NEAR_UNITS = 4;
 
 /** The offset of the next line, or the end of the text. */
@@ -53,12 +51,12 @@ export function startOf(lines: Lines, line: number): number {
   return lines.starts[line - 1] ?? lines.text.length;
 }
 
-/** A line with its ending, byte for byte as in the text. */
+/** A line with its line ending, byte for byte. */
 export function rawLine(lines: Lines, line: number): string {
   return lines.text.slice(startOf(lines, line), startOf(lines, line + 1));
 }
 
-/** A line without its LF. A CR before it stays: it is part of the line. */
+/** A line without its LF. A preceding CR is part of the line and stays. */
 export function lineAt(lines: Lines, line: number): string {
   const end = startOf(lines, line + 1);
   const hasLf = end > startOf(lines, line) && lines.text.charCodeAt(end - 1) === LINE_FEED;

@@ -1,6 +1,6 @@
 /** One cut as its marker describes it. */
 export interface MarkerFields {
-  /** `''` in a short marker, which has the id of the full marker above it. */
+  /** `''` in a short marker, which refers to the id of the full marker above. */
   readonly pruneId: string;
   readonly startLine: number;
   readonly endLine: number;
@@ -8,20 +8,20 @@ export interface MarkerFields {
   readonly reason: string;
 }
 
-/** The beginning of every full marker: a cheap test before the exact match. */
+/** Prefix of every full marker: a cheap test before the exact match. */
 const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
-/** The beginning of every short marker. */
+/** Prefix of every short marker. */
 const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** Maximum number of characters of a reason: a longer one costs more than it helps. Set by hand. */
+/** Maximum length of a reason, in characters; a longer one costs more than it helps. Set by hand. */
 export const REASON_CHARS = 120;
-/** Matches reasons that need no change, which are most. */
+/** Matches reasons that need no cleaning, which is the common case. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;
 
-/** Makes any string usable as the reason in a marker: one line, without the marker's brackets, not too long. */
+/** Makes any string usable as a marker's reason: one line, without marker brackets, limited in length. */
 export function cleanReason(reason: string): string {
   if (CLEAN.test(reason) && !reason.endsWith(' ')) return reason;
   let out = '';
@@ -47,7 +47,7 @@ export function formatMarker({ pruneId, startLine, endLine, reason }: MarkerFiel
   return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${count}) raison=${cleanReason(reason)}⟧`;
 }
 
-/** Formats the marker of a further cut of a text whose first marker is written in full. `parseMarker` reads it too. */
+/** Formats a short marker, for further cuts in a text whose first marker is full. `parseMarker` reads it too. */
 export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'startLine' | 'endLine'>): string {
   return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
 }
@@ -62,7 +62,7 @@ export function mayHoldShortMarker(text: string): boolean {
   return text.includes(SHORT_PREFIX);
 }
 
-/** Reads a marker back, full or short, or returns `null` for any line that is not one. */
+/** Parses a full or short marker; `null` for any other line. */
 export function parseMarker(line: string): MarkerFields | null {
   if (line.startsWith(MARKER_PREFIX)) {
     const [, pruneId, start, end, count, reason] = MARKER.exec(line) ?? [];

@@ -1,8 +1,8 @@
-/** Languages in which the reason of a cut can be written. French is the contract's. */
+/** Languages of cut reasons. The contract's default is French. */
 export const REASON_LANGUAGES = ['fr', 'en'] as const;
 export type ReasonLanguage = (typeof REASON_LANGUAGES)[number];
 
-/** The reasons of cuts by language. Each is short, on one line, and without the marker's brackets. */
+/** Reasons of cuts by language. Each is short, on one line, and without the marker's brackets. */
 export const REASONS: Readonly<
   Record<
     ReasonLanguage,
@@ -27,10 +27,10 @@ export const REASONS: Readonly<
   },
 };
 
-/** How lines are recovered, as the first marker of a text adds it to its reason. */
+/** Recovery hint that the first marker of a text appends to its reason. */
 const HINT = /; source (?:intacte|is whole), [^;]*$/;
 
-/** A stored reason in English, whatever the language of its marker, without the hint of the marker. */
+/** Converts a stored reason of any language to English, without the marker's hint. */
 export function reasonInEnglish(stored: string): string {
   const reason = stored.replace(HINT, '');
   for (const [key, words] of LONGEST_FIRST) {

@@ -6,14 +6,14 @@ import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 /** Separates a line's number from its content. */
 const NUMBER_SEPARATOR = '│ ';
 
-/** One cut as the contract reports it. */
+/** A cut as reported by the contract. */
 export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;
   readonly reason: string;
-  /** The full marker. The text contains it if markers are included; with `shortMarkers`, usually only that of the first cut. */
+  /** The full marker. In the text, `shortMarkers` usually shortens all but the first. */
   readonly marker: string;
-  /** As in `Cut`. */
+  /** See `Cut`. */
   readonly full?: true;
 }
 
@@ -27,11 +27,11 @@ export interface Edit {
 export interface RenderOptions {
   readonly annotateLines: boolean;
   readonly includeMarkers: boolean;
-  /** The first marker of a text is full; the others only name their lines, except for cuts with `full`. */
+  /** The first marker is full; further ones only name their lines, except for cuts with `full`. */
   readonly shortMarkers?: boolean;
 }
 
-/** Describes each cut of a plan; marker and annotation come from this one call. */
+/** Creates the annotation of each cut; the marker in the text comes from the same call. */
 export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
   return cuts.map((cut) => {
     const reason = cleanReason(cut.reason);
@@ -65,7 +65,7 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
   return edits;
 }
 
-/** Applies edits that are in order and do not overlap. */
+/** Applies edits, which must be ordered and must not overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
   let out = '';
   let at = 0;

@@ -1,13 +1,8 @@
-/**
- * Maximum number of words in a reason, and of characters in total. More would cost tokens in every marker. Set by hand.
- */
+/** Limits for the words in a reason and their total characters. More would cost tokens in every marker. Set by hand. */
 const MOST_WORDS = 6;
 const MOST_CHARS = 20;
 
-/**
- * Joins the first six words, without repetitions and without words that would make the list longer than twenty
- * characters.
- */
+/** Joins up to six distinct words, skipping words that would exceed the total length. */
 export function shortList(words: readonly string[]): string {
   let out = '';
   for (const word of words.slice(0, MOST_WORDS)) {

@@ -1,32 +1,27 @@
 import { mixed } from './mix.ts';
 import type { View } from './view.ts';
 
-/** Shapes of lines: a line without its numbers and ids. */
+/** Shapes of lines: lines without their numbers and ids. */
 export interface Templates {
-  /** Number of the shape of each line; shapes are numbered in order of first appearance. */
+  /** Shape number of each line; numbered in order of first appearance. */
   readonly shape: Int32Array;
-  /** Number of lines by shape. */
+  /** Number of lines per shape. */
   readonly count: Int32Array;
-  /** How many lines of the same shape are above a line. */
+  /** Number of preceding lines with the same shape. */
   seenBefore(line: number): number;
 }
 
-/**
- * Maximum number of units (characters, numbers, ids) that make up the shape of a line. Set by hand, as the next two.
- */
+/** Maximum number of units (characters, numbers, ids) in a shape. Set by hand, like the next two. */
 const SHAPE_CHARS = 120;
-/** Longest run that is one unit. Longer ones count as several, so that no line is read more than a few times. */
-const MOST_VOLATILE = 64;
 /**
- * Maximum number of probes for a slot. After that, a slot is shared: crafted lines may make a count inexact, but cannot
- * make counting quadratic.
+ * Maximum length of a run that is one unit. Longer runs count as several, so that no line is read more than a few
+ * times.
  */
+const MOST_VOLATILE = 64;
+/** Maximum number of probes; afterwards a slot is shared. Crafted lines may make counts inexact, but not quadratic. */
 const MAX_PROBES = 24;
 
-/**
- * Counts how often each line's shape occurs. All numbers and hexadecimal ids count as the same; letters in upper and
- * lower case differ.
- */
+/** Counts how often each line shape occurs. All numbers and hexadecimal ids are equal; letters are case-sensitive. */
 export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates {
   const shape = new Int32Array(n);
   for (let i = 0; i < n; i++) shape[i] = shapeHash(codes, firstNonBlank[i] ?? 0, to[i] ?? 0);
@@ -37,7 +32,7 @@ export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates 
 }
 
 /**
- * Turns hashes of shapes into ids and counts them. `ordinal` receives the number of earlier lines with the same shape.
+ * Replaces shape hashes by ids and counts them. `ordinal` receives the number of preceding lines with the same shape.
  */
 function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array): void {
   let capacity = 1024;
@@ -70,12 +65,12 @@ function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array)
   }
 }
 
-/** Class of characters with which no number or id begins. */
+/** Class of characters that cannot begin a number or id. */
 const PLAIN = 0;
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
-/** In a shape, `0` represents any number or id. */
+/** Represents any number or id in a shape: the code of `0`. */
 const FIGURES = 48;
 /** Shorter runs of hexadecimal digits are words (`face`, `dead`). Set by hand. */
 const LEAST_HEX = 6;
@@ -83,19 +78,19 @@ const LEAST_HEX = 6;
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 
-/** The hash of the current line before each unit. */
+/** Hash of the current line before each unit. */
 const before = new Int32Array(SHAPE_CHARS);
 
 /**
  * Hash of a line's shape. A run of decimal digits counts as one unit, and so does a run of at least six hexadecimal
- * digits if one of them is a decimal digit. Letters are hashed as they come; if a later digit shows that they belong to
- * a hexadecimal run, they are taken back.
+ * digits if one of them is a decimal digit. Letters are hashed immediately, and undone if a later digit shows that they
+ * belong to a hexadecimal run.
  */
 export function shapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = OFFSET;
   let at = start;
   let taken = 0;
-  /** Offset after the last run that was one unit. */
+  /** Offset after the last run that was a unit. */
   let floor = start;
   while (at < end && taken < SHAPE_CHARS) {
     let code = codes[at] ?? 0;
@@ -140,7 +135,7 @@ function figuresEnd(codes: Uint16Array, at: number, end: number): number {
   return run;
 }
 
-/** The same hash as `shapeHash`, computed run by run, without looking back. */
+/** Reference implementation of `shapeHash`: run by run, without undo. */
 export function slowShapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = OFFSET;
   let at = start;
@@ -167,7 +162,7 @@ export function slowShapeHash(codes: Uint16Array, start: number, end: number): n
         code = FIGURES;
         at = figures;
       } else {
-        // a run without a digit is no id, unless it continues beyond the part that was examined
+        // a run without a digit is not an id, unless it continues beyond the examined part
         if ((seen & FIGURE) === 0 && run < at + MOST_VOLATILE) plain = run;
         at++;
       }

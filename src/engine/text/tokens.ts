@@ -1,15 +1,15 @@
 import { LINE_FEED } from './chars.ts';
 
-/** Classes of UTF-16 units for the estimate. */
+/** Character classes for the estimate. */
 const BLANK = 0;
 const LETTER = 1;
 const DIGIT = 2;
 const PUNCT = 3;
 const LINE_END = 4;
 const OTHER = 5;
-/** Costs as much as a blank, but is not trimmed from lines. */
+/** Costs as much as a blank, but is not trimmed from lines.  */
 const CONTROL = 6;
-/** The class before the first character. */
+/** Class before the first character. */
 const NOTHING = 7;
 
 const CLASSES = new Uint8Array(65536).fill(OTHER).fill(PUNCT, 0, 128).fill(CONTROL, 0, 33).fill(DIGIT, 48, 58);
@@ -19,8 +19,8 @@ CLASSES[127] = CONTROL;
 CLASSES[LINE_FEED] = LINE_END;
 
 /**
- * The cost of a unit of each class in tokens, the extra cost of a word, and the saving of a run of blanks. They
- * approximate o200k's counts and must not change, because stored decisions depend on them.
+ * Cost in tokens per unit of each class, extra cost per word, and saving per run of blanks. They approximate o200k and
+ * must not change, because stored decisions depend on them.
  */
 const UNIT_COSTS = [0, 0.173, 0.76, 0.66, 1.49, 1.45, 0];
 const WORD_COST = 0.088;
@@ -28,8 +28,8 @@ const RUN_SAVING = 0.09;
 const isSpace = (kind: number): boolean => kind === BLANK || kind === CONTROL;
 
 /**
- * The cost of a unit in thousandths of a token, so that sums are exact. The index is eight times the previous unit's
- * class plus its own.
+ * Cost of a unit in thousandths of a token, so that sums are exact. Indexed by eight times the previous unit's class
+ * plus its own.
  */
 const COSTS = new Int32Array(64);
 for (let previous = 0; previous < 8; previous++) {
@@ -56,7 +56,7 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
   return tokensOf(cost, text, start, end);
 }
 
-/** Lines of a text: where they are and what they cost. */
+/** Positions and costs of a text's lines. */
 export interface LineCosts {
   readonly count: number;
   /** The offset of each line, followed by the length of the text. */
@@ -67,13 +67,13 @@ export interface LineCosts {
    */
   readonly firstNonBlank: Uint32Array;
   readonly to: Uint32Array;
-  /** Tokens of each line with its ending, as `estimateTokens` gives them. */
+  /** Tokens of each line with its ending, equal to `estimateTokens`. */
   readonly tokens: Float64Array;
-  /** The same, unrounded and in thousandths: the cost of consecutive lines is the sum of theirs. */
+  /** The same, unrounded and in thousandths, so that costs of consecutive lines add up. */
   readonly costs: Float64Array;
 }
 
-/** Finds the lines of a text and estimates each, in one pass. `codes` are the text's UTF-16 units. */
+/** Finds the lines of a text and estimates each, in one pass. `codes` contains the text's UTF-16 units. */
 export function estimateLines(text: string, codes: Uint16Array): LineCosts {
   const table = new LineTable(Math.max(64, codes.length >> 4));
   const count = scanLines(codes, table);
@@ -121,7 +121,7 @@ class LineTable {
 }
 
 /**
- * Fills a table with the lines of a text and returns their number. It does nothing else, so that it can be compiled
+ * Fills a table with the lines of a text and returns their number. A small hot function, so that V8 can optimise it
  * during its first run.
  */
 function scanLines(codes: Uint16Array, table: LineTable): number {
@@ -159,17 +159,17 @@ function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): 
   return tokens;
 }
 
-/** The cost of one token: costs are in thousandths, so that sums are exact. */
+/** Cost of one token, in thousandths. */
 const COST_OF_TOKEN = 1000;
 
-/** Tokens of a part of a text with this cost. */
+/** Tokens of a text range with this cost. */
 export function tokensOf(cost: number, text: string, start: number, end: number): number {
   const half = cost > 0 && cost % COST_OF_TOKEN === COST_OF_TOKEN / 2;
   const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / COST_OF_TOKEN);
   return Math.max(start < end ? 1 : 0, tokens);
 }
 
-/** Sums in a fixed order: the rounding of halves depends on it, and stored decisions depend on the result. */
+/** Sums in a fixed order, because the rounding of halves depends on it, and stored decisions depend on the result. */
 function sumByClass(text: string, start: number, end: number): number {
   const units = [0, 0, 0, 0, 0, 0, 0];
   let words = 0;

@@ -1,11 +1,11 @@
 /** The division of a text into blocks. */
 export interface Units {
-  /** Number of the block that a line belongs to; blocks are contiguous and ascend from 0. */
+  /** Block number of each line; blocks are contiguous and ascend from 0. */
   readonly unit: Int32Array;
   readonly count: number;
-  /** Enclosing block (a method's class), or -1, by block. */
+  /** Index of the enclosing block (a method's class) per block, or -1. */
   readonly parent: Int32Array;
-  /** 1 if a line must not be separated from the line before (inside a fence, a hunk, an element). */
+  /** 1 if a line must not be separated from the preceding line (inside a fence, a hunk, an element). */
   readonly glued: Uint8Array;
   /** What each line declares, one of `DECLARED`; all 0 for texts other than code. */
   readonly declared: Uint8Array;

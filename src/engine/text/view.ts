@@ -2,20 +2,17 @@ import { isBlankSign, isDigit, SPACE, TAB } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 import { estimateLines, estimateTokens } from './tokens.ts';
 
-/** A text as the engine reads it: for each line the offsets of its content, without number prefix and line ending. */
+/** The engine's view of a text: the offsets of each line's content, without number prefix and line ending. */
 export interface View {
   readonly lines: Lines;
   readonly text: string;
   /** The text's UTF-16 units. */
   readonly codes: Uint16Array;
-  /** Estimated tokens of each line's content and line ending, without a line number that a tool added. */
+  /** Estimated tokens of each line's content and line ending, without a tool's line number. */
   readonly tokens: Float64Array;
   /** Unrounded cost of whole lines, in thousandths of a token. */
   readonly costs: Float64Array;
-  /**
-   * Offset from which the tokens of each line are counted: after its number, if it has one. Followed by the end of the
-   * text.
-   */
+  /** Offset after each line's number, from which tokens are counted, followed by the end of the text. */
   readonly contentStart: Uint32Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
@@ -25,9 +22,9 @@ export interface View {
   readonly firstNonBlank: Uint32Array;
   /** Offset after the last non-blank character. */
   readonly to: Uint32Array;
-  /** Columns of indentation, tabs to the next multiple of four, at most 255; blank lines take the next line's. */
+  /** Columns of indentation (tabs to multiples of four), at most 255; blank lines take the next line's indentation. */
   readonly indent: Uint8Array;
-  /** Whether the lines carry number prefixes. */
+  /** Whether the lines have number prefixes. */
   readonly numbered: boolean;
 }
 
@@ -36,7 +33,7 @@ const TAB_WIDTH = 4;
 /** The deepest indentation that fits a byte. */
 const DEEPEST = 255;
 
-/** Creates the view of a text. The first `skip` lines are a client's frame, without numbers. */
+/** Creates the view of a text. The first `skip` lines are a client's header without numbers. */
 export function viewText(text: string, skip: number): View {
   const codes = codesOf(text);
   const { count: n, starts, firstNonBlank, to, tokens, costs } = estimateLines(text, codes);
@@ -72,7 +69,7 @@ function discountNumbers(
   }
 }
 
-/** The same text, with the content of every line beginning after a tool's prefix. */
+/** The same view, with the content of every line starting after a tool's prefix. */
 export function viewBehind(view: View, contentStart: Numbering['contentStart']): View {
   const { text, codes, lines, n, to } = view;
   const from = new Uint32Array(n);
@@ -95,7 +92,7 @@ function skipNumbers(
 ): void {
   for (let i = 0; i < from.length; i++) {
     const end = to[i] ?? 0;
-    // the tab after the number of a blank line was trimmed, so the offset may exceed `end`
+    // the tab after a blank line's number was trimmed, so the offset may exceed `end`
     let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
     from[i] = at;
     while (at < end && isBlankSign(codes[at] ?? 0)) at++;
@@ -113,7 +110,7 @@ function measureIndents(
   let column = 0;
   for (let i = indent.length - 1; i >= 0; i--) {
     const end = firstNonBlank[i] ?? 0;
-    // a blank line takes the next line's
+    // a blank line takes the next line's indentation
     if (end !== to[i]) {
       column = 0;
       for (let at = from[i] ?? 0; at < end; at++)
@@ -123,7 +120,7 @@ function measureIndents(
   }
 }
 
-/** Characters of a line that are read by default. Set by hand. */
+/** Default for the maximum number of characters read per line. Set by hand. */
 const CONTENT_CHARS = 400;
 
 /** The content of line index `i`, at most `cap` characters. */
@@ -142,7 +139,7 @@ export function bearsNumber(view: View, i: number): boolean {
   return (view.from[i] ?? 0) > (view.lines.starts[i] ?? 0);
 }
 
-/** Whether line index `i` of a numbered text has no number and was therefore added by the tool. */
+/** Whether line index `i` of a numbered text lacks a number, so that the tool must have added it. */
 export function isUnnumbered(view: View, i: number): boolean {
   return view.numbered && !bearsNumber(view, i) && !isBlankLine(view, i);
 }
@@ -158,22 +155,22 @@ interface Numbering {
   contentStart(text: string, start: number, end: number): number;
 }
 
-/** Lines that are examined. Set by hand, as all below. */
+/** Number of examined lines. Set by hand, like all below. */
 const SAMPLE = 60;
 /** Minimum number of lines; fewer may begin with consecutive numbers by chance. */
 const LEAST_LINES = 3;
-/** Minimum share of lines with a number, and of those, of lines whose number follows the one before. */
+/** Minimum share of numbered lines, and among these, of consecutive numbers. */
 const NUMBERED_SHARE = 0.8;
 const CONSECUTIVE_SHARE = 0.9;
 /**
- * Maximum number of blanks before a number, characters of a line that are read, and the pattern of a number with its
+ * Maximum number of blanks before a number, maximum characters read per line, and the pattern of a number with
  * separator.
  */
 const MOST_BLANKS = 8;
 const READ_CHARS = 24;
 const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|\. ?|│ ?| ?\| ?| {2}|$)/;
 
-/** Recognises consecutive numbers with the same separator at the beginning of most lines; else returns `null`. */
+/** Recognises consecutive numbers with a common separator at the beginning of most lines; otherwise `null`. */
 function findNumbering(lines: Lines, skip: number): Numbering | null {
   const first = Math.min(skip, lines.count);
   const last = Math.min(lines.count, first + SAMPLE);
@@ -225,13 +222,13 @@ function behindPrefix(text: string, start: number, end: number, separator: strin
   if (separator === '|' && text.charCodeAt(at) === SPACE) at++;
   if (!text.startsWith(separator, at)) return at === end ? end : start;
   at += separator.length;
-  // a blank after the separator belongs to the prefix; `cat -n` and arrows have none
+  // a blank after the separator belongs to the prefix, except for `cat -n` and arrows
   return PADDED.has(separator) && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
 }
 
 const LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
-/** The UTF-16 units of a text as numbers: passes over them cost a fraction of passes over the string. */
+/** The UTF-16 units of a text as a typed array, which is much faster to scan than the string. */
 export function codesOf(text: string): Uint16Array {
   if (!LITTLE_ENDIAN) return Uint16Array.from(text.split(''), (unit) => unit.charCodeAt(0));
   const bytes = Buffer.from(text, 'utf16le');

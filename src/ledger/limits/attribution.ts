@@ -1,6 +1,6 @@
 import { groupBy } from '../../engine/group-by.ts';
 
-/** A window between two resets, in a plan of an account. */
+/** A window between two resets, for a plan of an account. */
 interface Window {
   readonly account: string;
   readonly provider: string;
@@ -11,13 +11,13 @@ interface Window {
   readonly status: string | null;
 }
 
-/** One reading of one window, after one answer. */
+/** One reading of a window, from one answer. */
 export interface Reading extends Window {
-  /** Used share in millionths of the window. */
+  /** Used share, in millionths of the window. */
   readonly used: number;
   /** Id of the request. */
   readonly request: string;
-  /** `''` if the request's project was erased. */
+  /** `''` if the project was erased. */
   readonly project: string;
   readonly session: string;
   readonly conversation: string;
@@ -25,54 +25,54 @@ export interface Reading extends Window {
   readonly model: string;
   readonly startedMs: number;
   readonly endedMs: number;
-  /** Billed input equivalents of the request, in hundredths of a token. */
+  /** The request's billed input equivalents, in hundredths of a token. */
   readonly weight: number;
 }
 
-/** What one request moved a window by, in millionths, and how much of that was shared with overlapping requests. */
+/** By how much one request moved a window, in millionths, and how much of that was shared with overlapping requests. */
 export interface Moved {
   readonly reading: Reading;
   readonly used: number;
   readonly shared: number;
 }
 
-/** A window, and who used what of it. All shares are in millionths, and add up to `used`. */
+/** Usage of a window by request. All shares are in millionths and add up to `used`. */
 export interface WindowUse extends Window {
-  /** The highest reading. */
+  /** Highest reading. */
   readonly used: number;
-  /** What was used before the first reading, while no request of ours ran, and by projects that were erased. */
+  /** Usage before the first reading, while none of our requests ran, and by erased projects. */
   readonly elsewhere: number;
-  /** One entry for each reading, in their order. */
+  /** One entry per reading, in order. */
   readonly requests: readonly Moved[];
-  /** The readings with movement: by how much in all, `elsewhere` included. */
+  /** Readings with a movement, and the total movement including `elsewhere`. */
   readonly movements: readonly Movement[];
 }
 
 export interface Movement {
   readonly endedMs: number;
   readonly used: number;
-  /** Whether the requests of ours did it. */
+  /** Whether our requests caused the movement. */
   readonly isOurs: boolean;
 }
 
-/** Resets that differ by no more than this are the same: some providers report the seconds that remain. */
+/** Resets that differ by at most this are considered equal, since some providers report remaining seconds. */
 const SAME_RESET_S = 120;
-/** Time without a request, beyond the duration of the next one, after which a movement is not that request's. */
+/** After this idle time, beyond the next request's duration, a movement is not attributed to that request. */
 const QUIET_MS = 60_000;
 
 /**
- * Divides what each window moved among the requests that were answered meanwhile. Pure; each window goes by its own
- * readings alone.
+ * Attributes each window's movement to the requests answered in the meantime. Pure; windows are independent of each
+ * other.
  *
- * @param readings - in the order in which their answers ended
- * @returns windows in the order of their first readings; a window that began anew is another one
+ * @param readings - in the order of the answers' ends
+ * @returns windows in the order of their first readings; after a reset, a window is a new one
  */
 export function attribute(readings: readonly Reading[]): readonly WindowUse[] {
   const named = groupBy(readings, ({ account, window }) => JSON.stringify([account, window]));
   return [...named.values()].flatMap((some) => betweenResets(some).map(useOf));
 }
 
-/** The readings of each window between two resets. A late answer may still report the one before. */
+/** Groups readings by window between two resets. A late answer may still report the previous window. */
 function betweenResets(readings: readonly Reading[]): Reading[][] {
   const windows: { resetsS: number; readings: Reading[] }[] = [];
   for (const reading of readings) {
@@ -124,12 +124,12 @@ function useOf(readings: readonly Reading[]): WindowUse {
   return { account, provider, plan, window, minutes, resetsS, status, used: highest, elsewhere, requests, movements };
 }
 
-/** Whether nothing of ours ran for long before a request, so that something else moved the window. */
+/** Whether none of our requests ran for a long time before a request, so that something else moved the window. */
 function wasQuiet(before: Reading, { startedMs, endedMs }: Reading): boolean {
   return startedMs - before.endedMs > endedMs - startedMs + QUIET_MS;
 }
 
-/** For each reading, the earliest start of a request from there on. */
+/** For each reading, the earliest request start from there on. */
 function earliestStarts(readings: readonly Reading[]): number[] {
   const earliest: number[] = [];
   let start = Number.POSITIVE_INFINITY;
@@ -140,7 +140,7 @@ function earliestStarts(readings: readonly Reading[]): number[] {
   return earliest;
 }
 
-/** Indices of the requests that ran at the same time as one of them, for however short a time. */
+/** Indices of the requests that overlapped with a request. */
 function overlapping(readings: readonly Reading[], at: number, earliest: readonly number[]): number[] {
   const { startedMs = 0, endedMs = 0 } = readings[at] ?? {};
   const found: number[] = [];
@@ -152,7 +152,7 @@ function overlapping(readings: readonly Reading[], at: number, earliest: readonl
   return found;
 }
 
-/** Divides a whole number in proportion to weights. The parts are whole numbers, and add up to it exactly. */
+/** Divides a whole number in proportion to weights, into whole parts with exactly that sum. */
 export function divided(whole: number, weights: readonly number[]): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const exact = weights.map((weight) => (total > 0 ? (whole * weight) / total : whole / weights.length));

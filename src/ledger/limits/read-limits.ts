@@ -1,29 +1,29 @@
 /** The state of one window of a subscription, as the provider reported it. */
 export interface WindowReading {
-  /** `5h`, `7d`, `7d_opus`, …: its length, and what else it is for. */
+  /** `5h`, `7d`, `7d_opus`, …: length, optionally with a scope. */
   readonly window: string;
   readonly minutes: number;
-  /** Used share in millionths of the window; more than a million is possible. */
+  /** Used share in millionths of the window; may exceed a million. */
   readonly used: number;
-  /** When it begins anew, in epoch seconds. */
+  /** Time of the next reset, in epoch seconds. */
   readonly resetsS: number;
-  /** `allowed`, `allowed_warning`, `rejected`, …; `null` if the provider does not say. */
+  /** `allowed`, `allowed_warning`, `rejected`, …; `null` if not reported. */
   readonly status: string | null;
 }
 
 /** The state of all windows of a subscription in one answer. */
 export interface LimitReading {
   readonly provider: 'anthropic' | 'openai';
-  /** The provider's id of the account in the answer, or `''`. */
+  /** The provider's account id in the answer, or `''`. */
   readonly accountId: string;
-  /** Name of the subscription's plan; `null` if the provider does not report it. */
+  /** Name of the subscription plan; `null` if not reported. */
   readonly plan: string | null;
   readonly windows: readonly WindowReading[];
 }
 
 /** Millionths: the unit in which shares are stored and added, so that sums are exact. */
 export const UNITS = 1_000_000;
-/** A provider may name this many windows of one account; more are left out. */
+/** Maximum number of windows per account; further ones are ignored. */
 const MAX_WINDOWS = 12;
 const MAX_NAME_CHARS = 60;
 /** Maximum length of a reported state of limits, in bytes. */
@@ -38,11 +38,11 @@ const POSITIONS = ['primary', 'secondary'] as const;
 type Fields = ReadonlyMap<string, string>;
 
 /**
- * Reads the limits of a subscription from the fields of an answer. What is absent, empty or no number says nothing.
+ * Reads subscription limits from the fields of an answer. Missing, empty and non-numeric fields are ignored.
  *
  * @param fields - name, value, name, value, …
- * @param nowS - epoch seconds at which the answer began
- * @returns `null` if the answer reports none
+ * @param nowS - start of the answer, in epoch seconds
+ * @returns `null` if the answer reports no limits
  */
 export function limitsInFields(fields: readonly string[], nowS: number): LimitReading | null {
   const known = new Map<string, string>();
@@ -62,7 +62,7 @@ export function limitsInFields(fields: readonly string[], nowS: number): LimitRe
   return { provider: 'openai', accountId: '', plan: nameIn(known.get('x-codex-plan-type')), windows: ofCodex };
 }
 
-/** Reads the limits of a `codex.rate_limits` event. @returns `null` if it reports none */
+/** Reads the limits of a `codex.rate_limits` event. @returns `null` if the event reports no limits */
 export function limitsInEvent(frame: Buffer, nowS: number): LimitReading | null {
   if (frame.length > MAX_EVENT_BYTES) return null;
   const event = objectIn(parsed(frame));
@@ -77,7 +77,7 @@ export function limitsInEvent(frame: Buffer, nowS: number): LimitReading | null 
  *
  * @param limits - its `rate_limits`
  * @param nowS - epoch seconds of the line
- * @returns `null` if it reports none
+ * @returns `null` if the line reports no limits
  */
 export function limitsInRollout(limits: unknown, nowS: number): LimitReading | null {
   const known = objectIn(limits);
@@ -85,7 +85,7 @@ export function limitsInRollout(limits: unknown, nowS: number): LimitReading | n
   return readingOf(known, limitName(known.limit_id) ?? limitName(known.limit_name) ?? '', known.plan_type, nowS);
 }
 
-/** @param limit - name of a limit of its own, `''` for the plan's */
+/** @param limit - name of a separate limit; `''` for the plan's limit */
 function readingOf(
   limits: Readonly<Record<string, unknown>>,
   limit: string,
@@ -96,7 +96,7 @@ function readingOf(
   const windows = POSITIONS.flatMap((position) => {
     const window = objectIn(limits[position]);
     if (!window) return [];
-    // rollouts say `resets_…`, events `reset_…`
+    // rollouts use `resets_…`, events `reset_…`
     const at = numberOf(window.reset_at ?? window.resets_at);
     const after = numberOf(window.reset_after_seconds ?? window.resets_in_seconds);
     const [used, minutes] = [numberOf(window.used_percent), numberOf(window.window_minutes)];
@@ -129,7 +129,7 @@ function anthropicWindows(fields: Fields): WindowReading[] {
   return windows;
 }
 
-/** Names of windows in `representative-claim`. */
+/** Window names in `representative-claim`. */
 const CLAIMS: ReadonlyMap<string, string> = new Map([
   ['five_hour', '5h'],
   ['seven_day', '7d'],
@@ -139,13 +139,13 @@ const CLAIMS: ReadonlyMap<string, string> = new Map([
 
 const MINUTES = { m: 1, h: 60, d: 1440 } as const;
 
-/** The length in the name of a window, such as `7d_opus`; `null` if it names none. */
+/** The length in a window's name, such as `7d_opus`; `null` if there is none. */
 function minutesOf(window: string): number | null {
   const [, count, unit] = /^(\d{1,5})([mhd])(?:[_-]|$)/.exec(window) ?? [];
   return count === undefined ? null : Number(count) * MINUTES[unit as keyof typeof MINUTES];
 }
 
-/** The windows of all limits of a Codex login: `x-codex-…`, and `x-<limit>-…` of limits with a name of their own. */
+/** Windows of all limits of a Codex login: `x-codex-…`, and `x-<limit>-…` for separately named limits. */
 function codexWindows(fields: Fields, nowS: number): WindowReading[] {
   const windows: WindowReading[] = [];
   const reached = fields.get('x-codex-rate-limit-reached-type');
@@ -165,7 +165,7 @@ function codexWindows(fields: Fields, nowS: number): WindowReading[] {
   return windows;
 }
 
-/** @param limit - name of a limit of its own, `''` for the plan's */
+/** @param limit - name of a separate limit; `''` for the plan's limit */
 function codexWindow(
   percent: number | null,
   minutes: number | null,
@@ -177,13 +177,13 @@ function codexWindow(
   return { window, minutes: Math.round(minutes), used: Math.round((percent * UNITS) / 100), resetsS };
 }
 
-/** A used-up window is `rejected` in an answer that says so. */
+/** Status of a window: a used-up one is `rejected` if the answer was. */
 function statusOf({ used }: Pick<WindowReading, 'used'>, isRejected: boolean, isAllowed: boolean): string | null {
   if (isRejected && used >= UNITS) return 'rejected';
   return isAllowed ? 'allowed' : null;
 }
 
-/** Which window it is: what its minutes say, whether they are exact (300) or not (299). */
+/** Name of a window by its minutes, which may be exact (300) or not (299). */
 function lengthName(minutes: number): string {
   for (const [unit, size] of [
     ['d', 1440],
@@ -200,7 +200,7 @@ function resetOf(at: number | null, after: number | null, nowS: number): number 
   return after === null ? null : Math.round(nowS + after);
 }
 
-/** The name of a limit other than the plan's, `null` for the plan's. */
+/** Name of a separate limit; `null` for the plan's limit. */
 function limitName(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const name = value
@@ -215,7 +215,7 @@ function nameIn(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_NAME_CHARS) : null;
 }
 
-/** A number of zero or more in decimal digits. */
+/** Parses a non-negative decimal number. */
 function numberIn(value: string | undefined): number | null {
   return value !== undefined && /^\d{1,15}(?:\.\d{1,20})?$/.test(value) ? Number(value) : null;
 }

@@ -3,7 +3,7 @@ import { asksModel } from './exchange-usage.ts';
 
 /** The parts of a request that determine its price. */
 export interface AskedModel {
-  /** Names of models in the body; several if other fields than its own are named so. */
+  /** Model names in the body; several if other fields have the same name. */
   readonly models: readonly string[];
   /** The answer comes later, in the background. */
   readonly isDeferred: boolean;
@@ -11,7 +11,7 @@ export interface AskedModel {
   readonly bytes: number;
 }
 
-/** Areas of the providers' APIs that use no model, or whose cost is not in the answer. */
+/** API areas that use no model, or whose cost is not part of the answer. */
 const FREE = new Set('files uploads moderations models tokenize cachedContents'.split(' '));
 const LATER = new Set(
   `async-invoke batches batchPredictionJobs containers evals fine-tuning fine_tuning jobs model-customization-jobs
@@ -21,7 +21,7 @@ const LATER_METHOD = /:(?:batch\w*|predictLongRunning|asyncBatch\w*)$/;
 const FREE_METHOD = /:countTokens$|\/(?:count_tokens|count-tokens|input_tokens|cancel)$/;
 
 /**
- * What a path costs: nothing; what the answer shows; or what is known only later, as with batches.
+ * Cost of a path: `free`, `shown` in the answer, or known only later, as for batches.
  *
  * @param path - without its query
  */
@@ -37,7 +37,7 @@ export function costOfPath(path: string): 'free' | 'shown' | 'later' {
   return FREE.has(first) && !plain.includes(':') ? 'free' : 'shown';
 }
 
-/** The model in a path, as clouds name it; `null` without one. */
+/** The model in a path of a cloud provider; `null` if there is none. */
 export function modelInPath(path: string): string | null {
   const [, name] = /\/(?:models?|deployments)\/([^/:?]+)/.exec(path) ?? [];
   return name === undefined ? null : decodedName(name);
@@ -45,12 +45,12 @@ export function modelInPath(path: string): string | null {
 
 const MODEL = /"model"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/g;
 const BACKGROUND = /"background"\s{0,8}:\s{0,8}true\b/;
-/** Number of names that are looked up. */
+/** Maximum number of model names to look up. */
 const MAX_NAMES = 16;
 
 /**
- * Finds the models that a body names, without parsing it: it may be cut off or of any shape. Quotes inside of a text
- * are escaped, so that no text can look like a field.
+ * Finds the models that a body names, without parsing it: it may be truncated or malformed. Quotes inside texts are
+ * escaped, so texts cannot be mistaken for fields.
  */
 export function askedIn(body: Buffer): AskedModel {
   const models = new Set<string>();
@@ -61,11 +61,11 @@ export function askedIn(body: Buffer): AskedModel {
   return { models: [...models], isDeferred, bytes: body.length };
 }
 
-/** Characters after the name of a field that may hold its value. */
+/** Number of characters after a field's name that may contain its value. */
 const FIELD_CHARS = 260;
 const MAX_PARTS = 64;
 
-/** The beginnings of fields with a name; the rest of the body is not decoded. */
+/** The beginnings of all fields with a name; the rest of the body is not decoded. */
 function* partsWith(body: Buffer, field: string): Generator<string> {
   let at = body.indexOf(field);
   for (let parts = 0; at >= 0 && parts < MAX_PARTS; parts++) {

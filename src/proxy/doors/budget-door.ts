@@ -20,35 +20,35 @@ import { peekBody } from './peek-body.ts';
 export interface BudgetDoorOptions {
   readonly budgets: BudgetGate;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
-  /** Bills requests of which the proxy reads nothing but their size and model. */
+  /** Bills requests of which only size and model are known. */
   readonly ledger: { request(facts: RequestFacts): void };
   readonly clock: Clock;
   readonly newRequestId: () => string;
   /** Budget of the bodies that are held in memory. */
   readonly received: Pick<ByteBudget, 'take'>;
-  /** Maximum number of bytes of a body that is read to find its model. */
+  /** Maximum number of body bytes read to find the model. */
   readonly maxBodyBytes: number;
   /** Called when a request was refused. */
   readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
 }
 
-/** Methods that use no model. */
+/** HTTP methods that use no model. */
 const FREE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE']);
 const BYTES_PER_TOKEN = 4;
-/** How long a body waits for room in memory, in milliseconds, and when it may be sent again, in seconds. */
+/** Maximum wait of a body for memory, in milliseconds, and the `Retry-After` of a refusal, in seconds. */
 const ROOM_MS = 60_000;
 const BUSY_RETRY_S = 5;
 
-/** A request under a budget. */
+/** A request that counts against a budget. */
 interface Asking extends IncomingContext {
   readonly context: RequestContext;
   readonly route: Route;
 }
 
 /**
- * Refuses requests to a model once the dollars of their key or project are used up, and meters all others, whatever the
- * proxy does with them: also unpruned, unread and unknown ones. A WebSocket could outlive its budget, and the answer of a
- * batch does not show its cost, so these are refused for a key or project with a budget.
+ * Refuses model requests once the budget of their key or project is used up, and meters all others, including unpruned,
+ * unread and unknown ones. A WebSocket could outlive its budget, and the answer of a batch does not show its cost, so
+ * these are refused for a key or project with a budget.
  */
 export function budgetDoor(options: BudgetDoorOptions): Gatekeeper {
   const { budgets, destinations } = options;
@@ -74,7 +74,7 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   const res = answer();
   const left = new AbortController();
   res.once('close', () => left.abort());
-  // a body that was put back and that nobody reads would hold up the next request of the connection
+  // an unread body that was put back would block the connection's next request
   res.once('finish', () => req.resume());
   const release = await options.received.take(receivedBytes(req, options.maxBodyBytes), ROOM_MS, context.keyId);
   if (release === null) return refuse(options, asking, 'server_busy', BUSY_RETRY_S);
@@ -108,7 +108,7 @@ function ownSize(quote: Quote, { bytes }: AskedModel): number {
   return quote.inputDollars(bytes / BYTES_PER_TOKEN);
 }
 
-/** The models that a request names in its path and its body, and its size. Never rejects. */
+/** Models named in a request's path and body, and its size. Never rejects. */
 async function askedBy(req: IncomingMessage, route: Route, maxBytes: number): Promise<AskedModel | 'gone' | 'empty'> {
   const peeked = await peekBody(req, maxBytes);
   if (!('bytes' in peeked)) return peeked.kind;

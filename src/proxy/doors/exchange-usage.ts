@@ -4,12 +4,12 @@ import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
 import { hasFailed } from '../report/request-report.ts';
 
-/** Estimate for answers without reported usage. */
+/** Used to estimate answers without reported usage. */
 const BYTES_PER_TOKEN = 4;
-/** Bytes of text in a byte of an answer that cannot be decoded: JSON and streams compress about this well. */
+/** Estimated expansion of an answer that cannot be decoded: JSON and streams compress about this well. */
 const EXPANSION = 8;
 
-/** POST paths that ask for a request's size and use no model. */
+/** POST paths that only count a request's tokens and use no model. */
 const COUNTS_ONLY =
   /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
 
@@ -20,9 +20,9 @@ export function asksModel(path: string): boolean {
 
 /** The usage of an exchange, and where the figures come from. */
 export interface MeasuredUsage extends ExchangeUsage {
-  /** Of `cacheWritten`: for an hour. */
+  /** Part of `cacheWritten` with a one-hour lifetime. */
   readonly cacheWritten1h: number;
-  /** The provider reported it; otherwise it is an estimate from the bytes of request and answer. */
+  /** Whether the provider reported the usage; otherwise it is estimated from the bytes of request and answer. */
   readonly isReported: boolean;
 }
 
@@ -32,10 +32,10 @@ const NOTHING: MeasuredUsage = {
 };
 
 /**
- * The usage that an answer reports, or else an estimate from the sizes of request and answer; nothing for an error. An
- * answer that broke off has at least the output that was sent.
+ * The usage that an answer reports, or else an estimate from the sizes of request and answer; nothing for an error. The
+ * output of a truncated answer counts at least as far as it was received.
  *
- * @param bytes - sizes of the texts of both, for an estimate
+ * @param bytes - text sizes of request and answer, for the estimate
  */
 export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCut: boolean): MeasuredUsage {
   if (hasFailed(answer)) return NOTHING;
@@ -58,21 +58,21 @@ export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCu
 
 const watches = new WeakMap<ServerResponse, UsageWatch>();
 
-/** The watch of an exchange. All doors share it, so that an answer is read once. */
+/** The watch of an exchange, shared by all doors, so that an answer is read only once. */
 export function watchOf(req: IncomingMessage, res: ServerResponse): UsageWatch {
   const watch = watches.get(res) ?? new UsageWatch(req, res);
   watches.set(res, watch);
   return watch;
 }
 
-/** The reader of an answer that is watched. */
+/** The reader of a watched answer. */
 export function tapOf(res: ServerResponse): AnswerTap | undefined {
   return watches.get(res)?.tap;
 }
 
 /**
- * The usage of one exchange, whatever its wire format. Doors use it to count what they have admitted. The code that
- * forwards the upstream's answer feeds its `tap`.
+ * Measures the usage of one exchange in any wire format. Doors count admitted requests with it. The code that forwards
+ * the upstream's answer feeds its `tap`.
  */
 export class UsageWatch {
   readonly #req: IncomingMessage;
@@ -93,7 +93,7 @@ export class UsageWatch {
   }
 
   /**
-   * The usage after the answer has ended. A client that left before the answer pays for its input. Never rejects.
+   * The usage after the answer has ended. If the client disconnects first, its input still counts. Never rejects.
    *
    * @param requestBytes - size of the request's text
    */

@@ -8,19 +8,19 @@ export interface IncomingContext {
   readonly answer: () => ServerResponse;
   /** Admits the request; it is then routed like any other. */
   readonly next: () => void;
-  /** `upgrade`: it asks for a WebSocket. */
+  /** `upgrade` means a WebSocket request. */
   readonly kind: 'request' | 'upgrade';
 }
 
 /** Admits or answers requests before they are routed. It may rewrite the path. */
 export type Gatekeeper = (coming: IncomingContext) => void;
 
-/** The path that a request names, without its query. */
+/** The path of a request, without its query. */
 export function pathOf({ url = '' }: IncomingMessage): string {
   return withoutQuery(url);
 }
 
-/** Whether a header stands in more than one line. @param name - in lower case */
+/** Whether a header occurs on several lines. @param name - in lower case */
 export function isRepeated(fields: readonly string[], name: string): boolean {
   let lines = 0;
   for (let i = 0; i < fields.length; i += 2) {

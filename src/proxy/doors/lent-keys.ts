@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { decodedStart, isDecodable } from '../answer-decoder.ts';
 import { headerIn, pairsOf } from '../upstream/headers.ts';
 
-/** Hides the key that the proxy added to a request in what its upstream echoes. */
+/** Masks for the provider keys that the proxy added, to hide them if the upstream echoes them. */
 export const lentKeys = new WeakMap<IncomingMessage, SecretMask>();
 
-/** A shorter beginning of a secret at the end of a chunk is sent at once: it says nothing, and most of them are no secret. */
+/** A shorter prefix of a secret at the end of a chunk is sent at once, because it reveals little. */
 const MIN_HELD_BYTES = 8;
 /** Maximum size of a compressed error that is held back to be searched. */
 const MAX_HELD_BYTES = 64 * 1024;
@@ -14,7 +14,7 @@ const STAR = '*';
 const ENCODING = 'content-encoding';
 const LENGTH = 'content-length';
 
-/** Replaces a secret by as many stars, so that no length changes. */
+/** Replaces a secret by stars of equal length. */
 export class SecretMask {
   readonly #secret: Buffer;
   readonly #text: string;
@@ -28,7 +28,7 @@ export class SecretMask {
     return text.replaceAll(this.#text, STAR.repeat(this.#text.length));
   }
 
-  /** The same bytes, or a changed copy. */
+  /** Returns the same bytes, or a masked copy. */
   inBytes(bytes: Buffer): Buffer {
     let at = bytes.indexOf(this.#secret);
     if (at < 0) return bytes;
@@ -37,7 +37,7 @@ export class SecretMask {
     return copy;
   }
 
-  /** Number of bytes at the end that may be the beginning of the secret. */
+  /** Number of trailing bytes that may be the beginning of the secret. */
   #begunIn(bytes: Buffer): number {
     const [first = 0] = this.#secret;
     const from = Math.max(0, bytes.length - this.#secret.length + 1);
@@ -48,9 +48,9 @@ export class SecretMask {
     return 0;
   }
 
-  /** Masks a stream: returns what to send for each chunk, and `null` for what was held back in the end. */
+  /** Masks a stream. The returned function takes each chunk, then `null`, and returns the bytes to send. */
   stream(): (chunk: Buffer | null) => Buffer {
-    /** The beginning of the secret at the end of the last chunk, and how much of it was sent. */
+    /** Prefix of the secret at the end of the last chunk, and how much of it was already sent. */
     let begun: Buffer = Buffer.alloc(0);
     let sent = 0;
     return (chunk) => {
@@ -68,9 +68,9 @@ export class SecretMask {
 }
 
 /**
- * Hides a secret in an answer: in its status line, headers, body and trailers. A stream is never delayed: only bytes
- * that may be the beginning of the secret wait for the next ones. Of compressed answers only errors up to 64 KiB are
- * searched; a request with a key of the proxy asks for uncompressed ones.
+ * Hides a secret in the status line, headers, body and trailers of an answer. Streams are not delayed, except for bytes
+ * that may begin the secret. Compressed answers are only searched if they are errors of up to 64 KiB; requests with the
+ * proxy's key ask for uncompressed answers.
  */
 export function maskAnswer(res: ServerResponse, mask: SecretMask): void {
   const masked = new MaskedAnswer(res, mask);
@@ -85,18 +85,18 @@ export function maskAnswer(res: ServerResponse, mask: SecretMask): void {
     )) as typeof res.addTrailers;
 }
 
-/** A compressed error that is held back. */
+/** A compressed error answer that is held back. */
 interface HeldError {
   readonly status: number;
   readonly message: string;
-  /** Headers that are not set on the answer: name, value, … */
+  /** Headers passed to `writeHead`: name, value, … */
   readonly fields: string[] | null;
   readonly encoding: string;
   readonly chunks: Buffer[];
   size: number;
 }
 
-/** A method of `ServerResponse`, all of whose signatures it takes. */
+/** A `ServerResponse` method that accepts all of its overloads. */
 type Method = (...args: unknown[]) => unknown;
 
 class MaskedAnswer {
@@ -106,7 +106,7 @@ class MaskedAnswer {
   readonly #methods: Readonly<Record<'writeHead' | 'write' | 'end', Method>>;
   #held: HeldError | null = null;
 
-  /** Whether its head waits for its body. */
+  /** Whether the head is held back until the body is complete. */
   get isHeld(): boolean {
     return this.#held !== null;
   }
@@ -153,7 +153,7 @@ class MaskedAnswer {
     if (!this.#res.headersSent && this.#held === null) this.head(this.#res.statusCode, []);
     const held = this.#held;
     if (held === null) {
-      if (bytes.length === 0) return this.#methods.write.call(this.#res, bytes) === true; // sends the head
+      if (bytes.length === 0) return this.#methods.write.call(this.#res, bytes) === true; // only sends the head
       const known = this.#stream(bytes);
       if (known.length > 0) return this.#send('write', known, args);
       for (const done of args) if (typeof done === 'function') process.nextTick(done as () => void);
@@ -185,7 +185,7 @@ class MaskedAnswer {
     return this.#send('end', plain, args);
   }
 
-  /** Passes a held error on as it came. */
+  /** Sends a held error unchanged. */
   #release(held: HeldError): void {
     this.#held = null;
     this.#sendHead(held);
@@ -197,7 +197,7 @@ class MaskedAnswer {
     return Reflect.apply(this.#methods.writeHead, this.#res, [status, ...args]) as ServerResponse;
   }
 
-  /** Calls a method with other bytes and the same callback. */
+  /** Calls a method with other bytes but the same callback. */
   #send<M extends 'write' | 'end'>(method: M, bytes: Buffer, args: readonly unknown[]): ReturnType<ServerResponse[M]> {
     const callback = args.filter((arg) => typeof arg === 'function');
     const sent = [...(bytes.length > 0 ? [bytes] : []), ...callback];
@@ -205,14 +205,14 @@ class MaskedAnswer {
   }
 }
 
-/** The headers of a call of `writeHead`: name, value, …; `null` if it has none. */
+/** Headers passed to `writeHead`: name, value, …; `null` if none were passed. */
 function fieldsIn(rest: readonly unknown[]): string[] | null {
   const headers = rest.find((arg) => typeof arg === 'object' && arg !== null) ?? null;
   if (headers === null) return null;
   return (Array.isArray(headers) ? headers : Object.entries(headers).flat()).map(String);
 }
 
-/** The bytes of a call of `write` or `end`. */
+/** Bytes passed to `write` or `end`. */
 function bytesOf([chunk, encoding]: readonly unknown[]): Buffer {
   if (typeof chunk === 'string')
     return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8');

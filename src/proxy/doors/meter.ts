@@ -7,7 +7,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { AskedModel } from './asked-model.ts';
 import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
 
-/** The meters of requests under a budget that are in progress. */
+/** Meters of in-flight requests under a budget. */
 export const meters = new WeakMap<IncomingMessage, Meter>();
 
 export interface MeterOptions {
@@ -21,16 +21,16 @@ export interface MeterOptions {
   readonly place: Reservation;
 }
 
-/** The wire of requests that were forwarded unread, in the ledger. */
+/** Wire name in the ledger for requests that were forwarded unread. */
 const UNREAD = 'unread';
 
 /**
- * Meters one request under a budget. If its handler reads it, the handler's facts are billed and the meter adds what the
- * exchange shows; otherwise the meter bills it by its size.
+ * Meters one request under a budget. If a handler parses the request, the handler's facts are billed with the
+ * exchange's usage; otherwise the meter bills it by size.
  */
 export class Meter {
   readonly #options: MeterOptions;
-  /** A handler will bill the request. */
+  /** Whether a handler will bill the request. */
   #handled = false;
   #status = 0;
   readonly #ended: Promise<void>;
@@ -43,12 +43,12 @@ export class Meter {
     });
   }
 
-  /** The id under which the request will be billed. */
+  /** Id under which the request will be billed. */
   get requestId(): string {
     return this.#options.context.requestId;
   }
 
-  /** A handler takes the request; it has to call `bill` in the end. */
+  /** Marks the request as taken by a handler, which must call `bill` in the end. */
   take(): void {
     this.#handled = true;
   }
@@ -64,9 +64,9 @@ export class Meter {
   }
 
   /**
-   * Called by the handler with whether it has facts to bill. Never rejects.
+   * Called by the handler, which states whether it has facts to bill. Never rejects.
    *
-   * @returns what the exchange shows once it has ended, to be added to these facts
+   * @returns the usage of the finished exchange, to be added to these facts
    */
   async bill(hasFacts: boolean): Promise<MeteredFacts> {
     const usage = await this.#usage();
@@ -90,7 +90,7 @@ export class Meter {
     });
   }
 
-  /** Bills the request by what the exchange shows. It belongs to no conversation. */
+  /** Bills the request by the usage of the exchange, without a conversation. */
   #bill(usage: MeasuredUsage): void {
     const { asked, cloud, context, ledger, clock } = this.#options;
     if (this.#status >= 400 || usage.tokensIn + usage.tokensOut === 0) return;

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Gatekeeper, pathOf } from './gatekeeper.ts';
 
-/** The paths that pages of listed origins may call, with an access key in front or without. */
+/** Paths that pages of allowed origins may call, optionally prefixed with an access key. */
 const OPEN_TO_PAGES = /^\/(?:k\/[^/]+\/)?(?:rpc|mcp|prune|metrics)\/?$/;
 /** How long a browser may remember the answer to a preflight, in seconds. */
 const PREFLIGHT_S = 600;
 
 /**
- * Lets pages of listed origins read answers (CORS), refusals of the doors behind it included. It answers a browser's
- * preflight itself: that has neither key nor token, and the request that follows is checked.
+ * Lets pages of allowed origins read answers (CORS), including refusals by later doors. Answers preflights itself,
+ * because they carry no credentials; the actual request is checked.
  *
  * @param origins - lower case
  */

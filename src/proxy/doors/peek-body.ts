@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** A body that was read and put back. `gone`: the client disconnected, or sent nothing. */
+/** A body that was read and put back. `gone`: the client disconnected or sent no body. */
 export type PeekedBody =
   | { readonly kind: 'whole' | 'start'; readonly bytes: Buffer }
   | { readonly kind: 'gone' | 'empty' };

@@ -6,10 +6,10 @@ import type { Destinations } from '../upstream/destinations.ts';
 const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
 /**
- * Adds the proxy's own provider key to requests without one, for that provider only. Pages of other origins must not
- * use it. Such a request asks for an uncompressed answer, because the key must not come back in it.
+ * Adds the proxy's own provider key to requests without one, never for pages of other origins. Such a request asks for
+ * an uncompressed answer, so that an echoed key can be masked.
  *
- * @param keys - `null`: the proxy has no key of that provider
+ * @param keys - `null` if the proxy has no key of that provider
  * @returns a function that returns the key it added to a request, or `null`
  */
 export function providerKeys(
@@ -28,7 +28,7 @@ export function providerKeys(
   };
 }
 
-/** Replaces all lines of a header, also empty ones. */
+/** Replaces all lines of a header, even if empty. */
 function setHeader({ headers, rawHeaders }: IncomingMessage, name: string, value: string): void {
   headers[name.toLowerCase()] = value;
   for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Gatekeeper, pathOf } from './gatekeeper.ts';
 import { runPath, withoutRun } from './run-path.ts';
 
-/** The run of `mcp-pruner run` that sent a request, by the id in its path. */
+/** Run id from the path of each request that `mcp-pruner run` started. */
 const runs = new WeakMap<IncomingMessage, string>();
 
 /** The run that a request belongs to, or `''`. */
@@ -11,10 +11,10 @@ export function runOf(req: IncomingMessage): string {
 }
 
 /**
- * Takes the id of a run out of the path, and answers `GET /run/<id>` with the figures of that run.
+ * Strips the run id from the path, and answers `GET /run/<id>` with the run's figures.
  *
- * @param figures - as JSON; a rejection is answered with 503. `waits`: `?wait=1` asks for them once the run's requests have
- * ended
+ * @param figures - as JSON; a rejection is answered with 503. `waits` is set by `?wait=1`, which waits until the run's
+ * requests have ended
  */
 export function runDoor(figures: (run: string, waits: boolean) => Promise<object>): Gatekeeper {
   return ({ req, answer, next, kind }) => {

@@ -2,13 +2,13 @@ import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerDecoder, isDecodable } from '../answer-decoder.ts';
 
-/** Feeds an answer to its reader while it is streamed. An unknown encoding is not read. */
+/** Feeds a streamed answer to its reader. Unknown encodings are skipped. */
 export class AnswerTap {
   readonly #reader = new AnswerReader();
   #decoder: AnswerDecoder | null = null;
   #answer: Answer | Promise<Answer> | null = null;
 
-  /** Size of what has arrived, as it was sent. */
+  /** Received bytes, before decoding. */
   bytes = 0;
   isEncoded = false;
 
@@ -24,7 +24,7 @@ export class AnswerTap {
     else if (!this.isEncoded) this.#reader.data(chunk);
   }
 
-  /** What the answer reported, once it is over; a promise if it is compressed. Neither throws nor rejects. */
+  /** Facts reported by the finished answer; a promise if it is compressed. Never throws or rejects. */
   end(): Answer | Promise<Answer> {
     this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#reader.end()) : this.#reader.end();
     return this.#answer;

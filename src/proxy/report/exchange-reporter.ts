@@ -17,16 +17,16 @@ import { AnswerTap } from './answer-tap.ts';
 import { factsOf, factsOfUnread, shadowFacts } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
 
-/** What a report needs of the options of a wire. */
+/** Wire options used by the reporter. */
 export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasProjects' | 'onFailure'> {
   /** The wire of the requests. */
   readonly dialect: Dialect;
   readonly rewriter: Pick<RequestPipeline, 'completed'>;
   /** The provider of the requests. */
   readonly cloud: ProviderName;
-  /** Called when a request has ended; the report is built on demand, and holds some bytes until then. */
+  /** Called when a request has ended. The report is built on demand and occupies memory until then. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
-  /** Asks the provider for the unpruned size of some requests. */
+  /** Requests the provider's token count of some unpruned requests. */
   readonly counts?: ExactCounts;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
@@ -35,17 +35,17 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
   readonly countsCorrections?: boolean;
 }
 
-/** The request that is reported. */
+/** The request to report. */
 export interface ReportedRequest {
   readonly req: IncomingMessage;
   readonly context: RequestContext;
   readonly to: ModelDestination;
-  /** The mode of the project when the request arrived. */
+  /** Whether the project was in shadow mode when the request arrived. */
   readonly isShadow: boolean;
   readonly res: ServerResponse;
 }
 
-/** Collects figures of one request in progress, and reports it once when it has ended. */
+/** Collects figures of one in-flight request, and reports them once when it has ended. */
 export class ExchangeReporter {
   readonly #options: ReporterOptions;
   readonly #request: ReportedRequest;
@@ -56,10 +56,10 @@ export class ExchangeReporter {
   pruneMs = 0;
   bytesIn = 0;
   bytesOut = 0;
-  /** A page of another origin may have sent it. */
+  /** Set if a page of another origin may have sent the request. */
   foreign = false;
   watched: WatchedAnswer | undefined;
-  /** The model that a body names which is not read. */
+  /** Model named in a body that was not parsed. */
   asked: string | undefined;
 
   constructor(options: ReporterOptions, request: ReportedRequest) {
@@ -68,7 +68,7 @@ export class ExchangeReporter {
     this.tap = tapOf(request.res) ?? new AnswerTap();
   }
 
-  /** Records the time of the answer's head, if it is the first. */
+  /** Records the time of the answer's head. Only the first call counts. */
   answered(): void {
     this.#firstByteMs ??= performance.now() - this.#startedAt;
   }
@@ -78,7 +78,7 @@ export class ExchangeReporter {
     const { req, context } = this.#request;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
-    // spreads come last: after one, V8 of Node 20 adds each further property in microseconds
+    // spreads come last: in Node 20, adding properties after one is slow
     const known: UnreadReport = {
       forwardedOriginal,
       bytesIn: this.bytesIn,
@@ -113,14 +113,14 @@ export class ExchangeReporter {
     }
   }
 
-  /** Records that the model has answered, unless the answer is an error. Never rejects. */
+  /** Records a successful model answer. Never rejects. */
   async #completed(rewritten: RewrittenRequest): Promise<void> {
     const { to, context } = this.#request;
     if (to.operation.purpose !== 'generate' || hasFailed(await this.tap.end())) return;
     this.#options.rewriter.completed(context.scope.project, rewritten);
   }
 
-  /** The fields that say who sent the request, and where it went. */
+  /** Report fields about the sender and the destination. */
   #origin() {
     const { requestId, childId, scope, client, run } = this.#request.context;
     const { hasProjects, dialect, cloud } = this.#options;
@@ -138,11 +138,11 @@ export class ExchangeReporter {
     } as const;
   }
 
-  /** The fields about what the request asks. */
+  /** Report fields about the request's content. */
   #content(rewritten: RewrittenRequest | null) {
     const { model, stream, purpose } = this.#request.to.operation;
     const content = contentOf(rewritten);
-    // a request that is only counted was sent before, or will be
+    // a count request repeats a request that is sent separately
     const isAnswer = purpose === 'generate';
     return {
       isAnswer,

@@ -17,7 +17,7 @@ import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
 import { addedIn, headOf, isByAssistant, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
-/** Facts for the ledger that are not part of the rewritten request. */
+/** Ledger facts that are not part of the rewritten request. */
 export interface Circumstances {
   readonly requestId: string;
   readonly project: string;
@@ -25,7 +25,7 @@ export interface Circumstances {
   readonly cloud?: string | undefined;
   /** The original bytes were forwarded. */
   readonly forwardedOriginal: boolean;
-  /** The model, for wires that name it in the path. Default: the body's. */
+  /** Model for wires that name it in the path. Default: the body's model. */
   readonly model?: string | undefined;
   /** Id of the access key; absent without keys. */
   readonly keyId?: string | undefined;
@@ -33,18 +33,18 @@ export interface Circumstances {
   readonly client?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
-  /** Count the user's words of correction. */
+  /** Whether to count words with which the user corrects the model. */
   readonly countsCorrections?: boolean | undefined;
 }
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
-/** Characters of a lineage hash: enough to avoid collisions. */
+/** Length of a lineage hash, long enough to avoid collisions. */
 const LINEAGE_CHARS = 24;
-/** Maximum number of stored characters of a model's name. */
+/** Recorded model names are truncated to this length. */
 const MAX_MODEL_CHARS = 200;
 
-/** Extracts a request's facts for the ledger while its bytes are available. Keeps none of the bytes. */
+/** Extracts a request's ledger facts while its bytes are available. Retains none of the bytes. */
 export function factsOf(rewritten: RewrittenRequest, about: Circumstances): RequestFacts {
   const { forwardedOriginal } = about;
   const { received, body, outcomes, heldOut } = rewritten;
@@ -128,14 +128,14 @@ export function shadowFacts(
 ): RequestFacts {
   const { outcomes } = rewritten;
   const tail = tailOf(rewritten.messages);
-  // nothing is remembered between requests: texts before the last answer were new earlier
+  // shadow mode remembers nothing between requests, so texts before the last answer are not new
   const seen = outcomes.filter(({ messageIndex }) => messageIndex < tail).length;
   const facts = unprunedFacts({ ...rewritten, newFrom: seen }, about);
   const texts = facts.texts.map((text) => ({ ...text, cut: false, tokensAfter: text.tokensBefore }));
   return { ...facts, texts, shadow: true };
 }
 
-/** Completes the facts of a request that has ended. The same object, because a copy of so many fields is slow. */
+/** Completes the facts of a finished request. Mutates the object, because copying so many fields is slow. */
 export function endedFacts(
   facts: RequestFacts,
   atMs: number,
@@ -162,7 +162,7 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   };
 }
 
-/** `prompt_cache_options.ttl` and `prompt_cache_retention` of OpenAI's wires, as they stand outside the messages. */
+/** Reads OpenAI's `prompt_cache_options.ttl` and `prompt_cache_retention`, outside the messages. */
 function retentionHoursOf(rewritten: RewrittenRequest): number | undefined {
   for (const bytes of outsideMessages(rewritten)) {
     const at = bytes.indexOf('"prompt_cache_');
@@ -175,15 +175,15 @@ function retentionHoursOf(rewritten: RewrittenRequest): number | undefined {
 const RETENTION =
   /"prompt_cache_(?:retention"\s{0,9}:\s{0,9}|options"\s{0,9}:\s{0,9}\{[^}]{0,200}"ttl"\s{0,9}:\s{0,9})"(\d{1,3})h"/;
 
-/** Messages at the end in which clients set the last cache breakpoint; the rest of the body is not searched. */
+/** Number of trailing messages in which clients set the last cache breakpoint; only these are searched. */
 const LAST_MESSAGES = 4;
 
-/** Number of messages before the client's last breakpoints: of any lifetime, and of an hour. */
+/** Number of messages before the client's last breakpoint of any lifetime, and of one hour. */
 function cachePlaces(
   { received, messages }: RewrittenRequest,
   wire: string,
 ): Pick<RequestFacts, 'cacheUpTo' | 'cacheHourUpTo'> {
-  if (wire !== 'messages') return { cacheUpTo: null }; // on other wires caching is automatic
+  if (wire !== 'messages') return { cacheUpTo: null }; // other wires cache automatically
   const from = messages.at(-LAST_MESSAGES)?.span.start ?? 0;
   const head = received.subarray(0, messages[0]?.span.start ?? 0);
   // a breakpoint after the messages covers all of them
@@ -194,7 +194,7 @@ function cachePlaces(
 }
 
 /**
- * The places (`placeOf`) of the last breakpoint in some bytes, and of the last one with a lifetime of an hour; `null`
+ * Positions (`placeOf`) of the last breakpoint in some bytes, and of the last one with a one-hour lifetime; `null`
  * without any.
  */
 function breakpoints(
@@ -214,7 +214,7 @@ function breakpoints(
   return { any, hour: null };
 }
 
-/** Maximum length of a `"cache_control": {…}` that is read. */
+/** Maximum length of a recognised `"cache_control": {…}`. */
 const BREAKPOINT_BYTES = 120;
 const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
@@ -225,7 +225,7 @@ function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
   return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness, message };
 }
 
-/** Results repeated after their first occurrence was pruned: the agent requested the removed lines again. */
+/** Results repeated after their first occurrence was pruned, because the agent requested the removed lines again. */
 function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts[] {
   return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore, messageIndex: message }, i) => {
     if (whole !== 'reread') return [];
@@ -266,14 +266,14 @@ function freshOf(
 
 /**
  * Index of the first text that may be new, because it is unknown to this process or no model answer follows it. The
- * ledger ignores those that turn out not to be new; `newTextsFrom` in `request-report.ts` requires both conditions.
+ * ledger ignores texts that turn out not to be new; `newTextsFrom` in `request-report.ts` requires both conditions.
  */
 function mayBeNewFrom({ outcomes, newFrom }: RewrittenRequest, tail: number): number {
   const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
   return behind < 0 ? newFrom : Math.min(newFrom, behind);
 }
 
-/** Bytes at both ends of a message that identify it, together with its length. */
+/** Bytes at either end of a message that identify it, together with its length. */
 const END_BYTES = 2_048;
 
 /** Identifies the last message as received, ignoring cache breakpoints. */
@@ -286,15 +286,15 @@ function newestOf({ received, messages }: RewrittenRequest): string {
   return crc32(bytes.subarray(Math.max(0, length - END_BYTES), length), first).toString(36);
 }
 
-/** How clients introduce the summary of a conversation that they continue. */
+/** Matches the introduction of a client's summary of the conversation that it continues. */
 const SUMMARY =
   /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far|"(?:[#*]{1,4} ?)?summary(?:[#*:]|\\n)/i;
 const SUMMARY_BYTES = 4_096;
 
-/** Maximum number of messages in a conversation's first request; later requests are not searched for a summary. */
+/** Later requests have more messages than this, and are not searched for a summary. */
 const FIRST_MESSAGES = 4;
 
-/** Whether a conversation begins with a user message that contains the summary of another one. */
+/** Whether a conversation begins with a user message that summarises another one. */
 function isSummary({ received, messages }: RewrittenRequest): boolean {
   if (messages.length > FIRST_MESSAGES) return false;
   const first = messages.find(({ role }) => role === 'user');

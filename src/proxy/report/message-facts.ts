@@ -16,13 +16,13 @@ import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { isRecovery, shellRecovery } from '../../wires/transcript/shell-recovery.ts';
 import { editFailed, isEdit, isTestRun, type TestOutcome, testOutcome } from '../../wires/transcript/work-signs.ts';
 
-/** The messages of a conversation's newest request, with their facts. */
+/** Messages of a conversation's newest request, with their facts. */
 interface Remembered {
   readonly messages: readonly ScannedMessage[];
   readonly facts: readonly MessageFacts[];
 }
 
-/** Characters of a prefix hash: enough to avoid collisions. */
+/** Length of a prefix hash, long enough to avoid collisions. */
 const PREFIX_CHARS = 12;
 /** Maximum number of messages in all remembered conversations; each takes about 500 bytes. */
 const MAX_MESSAGES = fittedToHeap(60_000);
@@ -36,7 +36,7 @@ const remembered = new LRUCache<string, Remembered>({
  * Facts of a request's messages. Messages known from an earlier request are identical objects, and so are their edits
  * and facts.
  *
- * @param whole - it was forwarded unchanged
+ * @param whole - the request was forwarded unchanged
  */
 export function messagesOf(rewritten: RewrittenRequest, whole: boolean): readonly MessageFacts[] {
   const { messages, prefixes, shownId } = rewritten;
@@ -105,7 +105,7 @@ function messageFacts(
   return edits.length === 0 ? fact : { ...fact, cut };
 }
 
-/** What was cut from descriptions of tools. */
+/** Facts about cuts in tool descriptions. */
 export function headOf(body: Buffer, { edits, tokensSaved }: ShelvedTools): HeadFacts {
   let cuts = 0;
   const cut = noFeatures();
@@ -117,14 +117,14 @@ export function headOf(body: Buffer, { edits, tokensSaved }: ShelvedTools): Head
   return { removed: tokensSaved, cuts: cuts.toString(36), cut };
 }
 
-/** The features of a cut with the opposite sign. */
+/** Negates the features of a cut. */
 export function negated(cut: TextFeatures): TextFeatures {
   return cut.map((count) => -count);
 }
 
-/** If the new messages begin before this index, the conversation has just begun, and all of its messages are read. */
+/** If the new messages begin before this index, the conversation has just begun, and all messages are read. */
 const FEW_MESSAGES = 3;
-/** Keys by which a model's hidden reasoning is sent back to its provider, on all wires. */
+/** Field names under which hidden reasoning is sent back to the provider, on all wires. */
 const CARRIERS = [
   '"signature"',
   '"encrypted_content"',
@@ -134,10 +134,10 @@ const CARRIERS = [
   '"reasoning_details"',
 ];
 
-/** The type of an item with hidden reasoning on the Responses wire. */
+/** Item type of hidden reasoning on the Responses wire. */
 const REASONING = '"reasoning"';
 
-/** Whether a message is part of a model's answer: the Responses wire returns hidden reasoning as separate items. */
+/** Whether a message is part of a model answer. On the Responses wire, hidden reasoning is a separate item. */
 export function isByAssistant({ messages, received }: RewrittenRequest, index: number): boolean {
   const message = messages[index];
   if (message?.role !== 'other') return message?.role === 'assistant';
@@ -148,7 +148,7 @@ export function isByAssistant({ messages, received }: RewrittenRequest, index: n
 /**
  * Features of the messages from the model's last answer on.
  *
- * @param since - index of the first of them
+ * @param since - index of the first message
  * @param whole - the request was forwarded unchanged
  */
 export function addedIn(rewritten: RewrittenRequest, since: number, whole: boolean): AddedMessages {
@@ -177,7 +177,7 @@ export function addedIn(rewritten: RewrittenRequest, since: number, whole: boole
 /** Adds the features of a message as forwarded. */
 function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessage, edits: readonly BodyEdit[]): void {
   for (const { literal, use } of texts) {
-    if (use === 'thought') continue; // hidden reasoning, which the provider may leave out
+    if (use === 'thought') continue; // hidden reasoning is excluded, because the provider may drop it
     const edit = edits.find(({ start }) => start >= literal.start && start < literal.end);
     if (edit) addFeatures(into, edit.bytes, [0, edit.bytes.length], { marked: true });
     else addFeatures(into, body, [literal.start + 1, literal.end - 1]);
@@ -194,14 +194,11 @@ export function outcomeAt({ messages, outcomes }: RewrittenRequest, { start }: B
   return outcomes.find(({ messageIndex, pruneId }) => messageIndex === index && pruneId !== null);
 }
 
-/** The beginning of an output that reports a failure instead of lines. */
+/** Matches the beginning of an output that reports a failed recovery. */
 const NOT_RECOVERED =
   /^\W{0,9}(?:mcp-pruner: |.{0,80}(?:command not found|No such file|not recognized|npm (?:ERR|error)))/;
 
-/**
- * Lines that shell commands have recovered, from a message on: as regrets of the texts that were cut. An original of
- * another conversation counts nowhere.
- */
+/** Regrets for lines recovered by shell commands from a message on. Originals of other conversations do not count. */
 export function shellRecoveries(
   { received, messages, conversation, outcomes }: RewrittenRequest,
   since: number,
@@ -219,7 +216,7 @@ export function shellRecoveries(
         if (!cut) continue;
         const { tool, kind, boldness = 0, lines: all, tokensBefore } = cut;
         const count = ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
-        // the output may contain more than these lines, and a filter may leave fewer of them
+        // the output may contain other lines too, and a filter may remove some of these
         const share = ranges.length === 0 ? 1 : Math.min(1, count / Math.max(1, all));
         const most = Math.round(Math.min(tokens / lines.length, share * tokensBefore));
         const recovered = { ranges: ranges.length, lines: count };
@@ -230,17 +227,17 @@ export function shellRecoveries(
   return regrets;
 }
 
-/** Bytes at both ends of a result that are read, because they show how a call ended. */
+/** Bytes read at either end of a result, which show how a call ended. */
 const HEAD_BYTES = 1_000;
 const TAIL_BYTES = 4_000;
 
 type Counts = { -readonly [Field in keyof WorkFacts]: WorkFacts[Field] } & { calls: string[]; tests: TestOutcome[] };
 
 /**
- * Counts signs of progress in the messages from the model's last answer on. Texts are read and not kept.
+ * Counts signs of progress in the messages from the model's last answer on. Texts are read but not retained.
  *
- * @param since - index of the first of these messages
- * @param corrections - whether the user's words are searched for corrections
+ * @param since - index of the first message
+ * @param corrections - whether to search the user's words for corrections
  */
 export function workOf(rewritten: RewrittenRequest, since: number, corrections: boolean): WorkFacts {
   const { received, messages, conversation } = rewritten;
@@ -289,9 +286,7 @@ function addAnswers(work: Counts, body: Buffer, { texts }: ScannedMessage, conve
   }
 }
 
-/**
- * The first and last bytes of an answer with `\n` escapes turned into line breaks; other escapes stay as in the body.
- */
+/** First and last bytes of an answer, with `\n` escapes decoded; other escapes stay as in the body. */
 function endsOf(body: Buffer, texts: readonly ScannedText[]): string {
   const first = texts[0]?.literal;
   const last = texts.at(-1)?.literal;

@@ -1,6 +1,6 @@
 import { forcedReason } from '../../errors/passed-whole.ts';
 
-/** Reasons that are counted: a request was forwarded unread, or was refused, or its format was misinterpreted. */
+/** Counted reasons: a request was forwarded unread, refused, or misinterpreted. */
 const REASONS = new Set([
   'encoding_not_understood',
   'body_not_understood',
@@ -13,19 +13,19 @@ const REASONS = new Set([
 ]);
 
 /**
- * Counts unread and refused requests since the start, and those whose new texts passed whole for lack of time, memory
- * or the store. Otherwise a client that changed its protocol, or a busy machine, would silently save nothing for weeks.
+ * Counts requests since the start that were unread or refused, or whose new texts stayed whole for lack of time, memory
+ * or the store. Without it, a changed client protocol or a busy machine could go unnoticed for weeks.
  */
 export class NotUnderstood {
   readonly #counts = new Map<string, number>();
 
-  /** Counts a request by its reason. Other reasons are ignored. */
+  /** Counts a request by its reason. Unknown reasons are ignored. */
   count(code: string): void {
     const reason = REASONS.has(code) ? code : forcedReason(code);
     if (reason !== null) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** Counts by reason; empty if everything was read. */
+  /** Counts by reason; empty if all requests were read. */
   report(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
   }

@@ -4,13 +4,13 @@ import type { RequestReport } from './request-report.ts';
 
 const MOST_NAMED = 20;
 
-/** Requests on wires on which providers verify the history, and those for which they reported a changed one. */
+/** Number of requests on wires that verify the history, and of reported changes of the history. */
 export interface PrefixBreakCounts {
   readonly requests: number;
   readonly reported: number;
 }
 
-/** Counts what providers report about changed history since the start. A request counts once. */
+/** Counts changed histories reported by providers since the start. A request counts once. */
 export class PrefixBreaks {
   #requests = 0;
   #reported = 0;
@@ -25,7 +25,7 @@ export class PrefixBreaks {
     return isReported;
   }
 
-  /** Whether a request with such a report is kept by its id: the first of each day (UTC) are. */
+  /** Whether to record the id of a reported request: only the first ones of each day (UTC). */
   isNamed(atMs: number): boolean {
     const day = new Date(atMs).toISOString().slice(0, 10);
     if (day !== this.#named.day) this.#named = { day, count: 0 };
@@ -37,7 +37,7 @@ export class PrefixBreaks {
   }
 }
 
-/** The ledger's figures of a request that counts. */
+/** Ledger figures of a counted request. */
 export function prefixSums({ model, facts }: RequestReport, isReported: boolean, atMs: number): SumGroup[] {
   const day = new Date(atMs).toISOString().slice(0, 10);
   const at = { day, project: facts?.project ?? '', slice: 'prefix' } as const;

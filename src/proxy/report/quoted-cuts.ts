@@ -8,18 +8,18 @@ import { decodeString } from '../../wires/json/cursor.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import { outcomeAt } from './message-facts.ts';
 
-/** Editing calls contain the old text: `old_string`, the context of a patch. */
+/** Tools whose calls contain old text: `old_string`, the context of a patch. */
 const EDITING = /edit|replace|patch|write|update/i;
 const QUOTING = ['old_string', 'old_str', 'oldText', 'old_text', 'search', 'patch', 'input', 'diff'];
-/** Shorter lines (`}`, `return None`) occur in many files by chance. */
+/** Shorter lines (`}`, `return None`) occur in many files by coincidence. */
 const MIN_LINE = 12;
 const MAX_LINES = 200;
 const MAX_CALLS = 16;
 const MAX_ARGS_BYTES = 256 * 1024;
 
 /**
- * Lines that an agent quotes in an edit although they were pruned from its context: it knew them from elsewhere, or
- * guessed. Examines only the newest answer of requests with cuts.
+ * Finds pruned lines that an agent quotes in an edit, having known them from elsewhere or guessed them. Examines only
+ * the newest answer of requests with cuts.
  */
 export function quotedCuts(rewritten: RewrittenRequest): RegretFacts[] {
   const { received, messages, edits } = rewritten;
@@ -44,11 +44,11 @@ export function quotedCuts(rewritten: RewrittenRequest): RegretFacts[] {
   return regrets;
 }
 
-/** The lines of an edit's old text that are long enough to be distinctive. */
+/** Distinctive (long enough) lines of an edit's old text. */
 function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
   if (args === null || args.end - args.start > MAX_ARGS_BYTES) return [];
   const plain = decodeString(received, args.start, args.end) ?? received.toString('utf8', args.start, args.end);
-  const said = parsed(plain) ?? { patch: plain }; // not JSON: a literal patch
+  const said = parsed(plain) ?? { patch: plain }; // not JSON, so a literal patch
   const texts = QUOTING.map((key) => field(said, key)).filter((text) => typeof text === 'string');
   const lines = texts.flatMap((text) => text.split('\n')).map((line) => line.replace(/^[-+ ]/, '').trim());
   return [...new Set(lines.filter((line) => line.length >= MIN_LINE))].slice(0, MAX_LINES);
@@ -56,12 +56,12 @@ function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
 
 /** The edit that removed a line, if no text forwarded before the answer contains it. */
 function cutLine(received: Buffer, until: number, edits: readonly BodyEdit[], line: string): BodyEdit | null {
-  // the line as encoded in a JSON string; inside nested JSON the quotes have more escapes
+  // the line as encoded in a JSON string; in nested JSON, quotes have more escapes
   const needle = Buffer.from(JSON.stringify(line).slice(1, -1));
   let cut: BodyEdit | null = null;
   for (let at = received.indexOf(needle); at >= 0 && at < until; at = received.indexOf(needle, at + needle.length)) {
     const edit = edits.find(({ start, end }) => start <= at && at < end);
-    if (!edit || edit.bytes.includes(needle)) return null; // it was visible
+    if (!edit || edit.bytes.includes(needle)) return null; // still visible next to the cut
     cut ??= edit;
   }
   return cut;

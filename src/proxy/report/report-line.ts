@@ -4,7 +4,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import { forcedReason } from '../../errors/passed-whole.ts';
 import type { RequestReport } from './request-report.ts';
 
-/** Sums over all examined texts. */
+/** Sums over all examined texts of a request. */
 interface OutcomeSums {
   readonly pruned: number;
   readonly lines: number;
@@ -30,7 +30,7 @@ export function sumsOf(outcomes: readonly TextOutcome[]): OutcomeSums {
 /**
  * The fields of a request's log line.
  *
- * @param saved - tokens saved, or in shadow mode the tokens that would have been
+ * @param saved - tokens saved or, in shadow mode, tokens that would have been saved
  */
 export function lineOf(
   report: RequestReport,
@@ -78,7 +78,7 @@ export function lineOf(
   return line;
 }
 
-/** Number of texts kept whole, by reason. */
+/** Number of texts left whole, by reason. */
 function reasonsIn(outcomes: readonly TextOutcome[]): Record<string, number> {
   const whole: Record<string, number> = {};
   for (const { pruneId, whole: why } of outcomes) if (pruneId === null) whole[why] = (whole[why] ?? 0) + 1;
@@ -107,17 +107,17 @@ function pruneIdsOf(outcomes: readonly TextOutcome[]): string[] {
   return [...ids].slice(-MAX_LISTED);
 }
 
-/** Milliseconds with one decimal. */
+/** Rounds milliseconds to one decimal. */
 export function tenths(ms: number): number {
   return Math.round(ms * 10) / 10;
 }
 
 /**
- * What a request adds to the figures of its day by wire, by model and tool, and by the reasons for which its new texts
- * passed whole. The request itself counts with the tool of its first text.
+ * Daily figures of a request: by wire, by model and tool, and by reason for texts left whole. The request itself counts
+ * for the tool of its first text.
  *
- * @param fresh - its new texts
- * @param savesTokens - whether removed tokens count as saved; in shadow mode, whether they would have been
+ * @param fresh - new texts of the request
+ * @param savesTokens - whether removed tokens count as saved (in shadow mode: would have been saved)
  */
 export function useSums(
   report: RequestReport,
@@ -146,7 +146,7 @@ export function useSums(
 
 const NONE: ReadonlyMap<string, number> = new Map();
 
-/** Number of new results that were left whole, by reason; 0 for a reason that prevents looking at any. */
+/** Number of new results left whole, by reason; 0 for reasons that prevent examining any. */
 export function leftWhole(
   { unexamined, small }: RequestReport,
   fresh: readonly TextOutcome[],

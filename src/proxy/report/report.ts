@@ -16,7 +16,7 @@ import type { RequestReport } from './request-report.ts';
 import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
-/** Where answers are noted for cold moments. */
+/** Records answers for the detection of cold caches. */
 export interface ColdReports {
   readonly books: {
     answered(request: { readonly facts: RequestFacts; readonly atMs: number; readonly isLocal: boolean }): number;
@@ -34,34 +34,32 @@ export interface ReporterOptions {
   readonly toolWatch?: Pick<ToolWatch, 'record' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
-  /** Counts what providers report about changed history. */
+  /** Counts changed histories reported by providers. */
   readonly prefixBreaks?: PrefixBreaks;
-  /** Books of what was put aside at cold moments. */
+  /** Records results put aside at cold moments. */
   readonly cold?: ColdReports | undefined;
-  /** Raises an alarm if nothing is saved any more. */
+  /** Raises an alarm if savings stop. */
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
-  /** Counts what runs of agents do. */
+  /** Counts requests by agent run. */
   readonly runs?: Pick<RunBook, 'record'>;
   readonly onFailure: FailureReporter;
 }
 
-/** Maximum numbers of pending reports and of bytes that they hold; beyond it the oldest are dropped, never a request. */
+/** Limits for pending reports and their bytes. Beyond them the oldest reports are dropped, never a request. */
 const MAX_WAITING = 5_000;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Requests are reported in batches, so that code and data stay in the processor's caches. */
+/** Requests are reported in batches, which is friendlier to CPU caches. */
 const REPORT_DELAY_MS = 25;
 const REPORTED_AT_ONCE = 64;
 
-/** Reports each request: one log line, the metrics, the figures of the ledger and the events. */
+/** Reports each request as a log line, metrics, ledger figures and events. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #reports: LogEntry[] = [];
-  /** What `#reports` holds in memory. */
+  /** Memory held by `#reports`, in bytes. */
   #bytes = 0;
   readonly #unfinished = new Set<Promise<void>>();
-  /**
-   * By conversation: settles when its last request has been billed. The next request of the conversation waits for it.
-   */
+  /** Per conversation, settles when its last request has been billed. The conversation's next request waits for it. */
   readonly #counting = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -70,9 +68,9 @@ export class Reporter {
   }
 
   /**
-   * Never throws or blocks: the request is reported a moment later, and written later still, in a batch.
+   * Queues a report. Never throws or blocks: reports and writes happen shortly afterwards, in batches.
    *
-   * @param bytes - what the report holds in memory until then
+   * @param bytes - memory held by the report until then
    */
   report(make: LogEntry['make'], bytes: number): void {
     this.#bytes += bytes;
@@ -98,13 +96,13 @@ export class Reporter {
     events.add([{ ...event, payload: { reason } }]);
   }
 
-  /** Reports everything pending to the ledger, and writes the events. Never rejects: lost data is logged. */
+  /** Flushes pending reports to the ledger, and writes the events. Never rejects: lost data is logged. */
   async flush(): Promise<void> {
     await this.reported();
     await this.#options.events.flush();
   }
 
-  /** Resolves once all requests that have ended are reported to the ledger. Never rejects. */
+  /** Resolves once all finished requests are in the ledger. Never rejects. */
   async reported(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     clearTimeout(this.#timer);
@@ -112,7 +110,7 @@ export class Reporter {
     await Promise.all(this.#unfinished);
   }
 
-  /** Resolves once the tools of all requests that have ended are recorded. Never rejects. */
+  /** Resolves once the tools of all finished requests are recorded. Never rejects. */
   async toolsNoted(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     await this.#options.toolWatch?.flush();
@@ -139,7 +137,7 @@ export class Reporter {
     }
   }
 
-  /** The answer is compressed: it is decoded on another thread. */
+  /** A compressed answer is decoded on another thread. */
   #reportLater(report: Promise<RequestReport>, atMs: number): void {
     const reported = report.then(
       (made) => this.#reportOne({ report: made, atMs }),
@@ -155,7 +153,7 @@ export class Reporter {
     savings?.record(report, atMs);
     for (const reason of new Set(report.fallbacks)) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
-    // each cut counts once: in the request in which it was new
+    // each cut counts once, in the request in which it was new
     const fresh = report.outcomes.slice(report.newFrom);
     const sums = sumsOf(fresh);
     const saved = counts ? sums.tokensBefore - sums.tokensAfter : 0;
@@ -200,7 +198,7 @@ export class Reporter {
   }
 
   /**
-   * Notes when the last answer of a conversation ended, by which its next request finds out whether its cache is cold.
+   * Records when a conversation's last answer ended, so that the next request can tell whether its cache is cold.
    *
    * @returns tokens that would have been put aside at this request
    */
@@ -210,7 +208,7 @@ export class Reporter {
     return cold.books.answered({ facts, atMs, isLocal: cold.isLocal(wire, cloud) });
   }
 
-  /** Reports what a provider says about changed history. */
+  /** Reports a changed history that the provider detected. */
   #prefixSums(report: RequestReport, isReported: boolean, atMs: number): SumGroup[] {
     const { metrics, log } = this.#options;
     const { wire, model, requestId, conversationId } = report;
@@ -221,7 +219,7 @@ export class Reporter {
     return prefixSums(report, isReported, atMs);
   }
 
-  /** Requests of a conversation are billed in order: one that is still being counted delays the later ones. */
+  /** Requests of a conversation are billed in order; a pending count delays later ones. */
   #bill(facts: RequestFacts, counted: Promise<CountAnswer> | undefined): void {
     const { ledger } = this.#options;
     const { conversationId } = facts;
@@ -242,13 +240,13 @@ export class Reporter {
   }
 }
 
-/** A request as observers of answers need it. */
+/** Converts a request for observers of answers. */
 function endedOf({ conversationId, model, cloud, status, usage, isAnswer = true, facts }: RequestReport): EndedRequest {
   const hourCache = (facts?.cacheHourUpTo ?? null) !== null;
   return { conversationId, model, cloud, status, usage, isAnswer, hourCache };
 }
 
-/** Codes of requests outside any wire that are certainly large. */
+/** Codes of requests outside any wire that are always large. */
 const LARGE_UNREAD = new Set(['path_not_understood']);
 
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
@@ -256,7 +254,7 @@ const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter:
 interface LogEntry {
   readonly make: () => RequestReport | Promise<RequestReport>;
   readonly bytes: number;
-  /** End of the request. */
+  /** Time when the request ended. */
   readonly atMs: number;
 }
 
@@ -268,7 +266,7 @@ interface Ended {
 /**
  * Events of a request: its facts, the outcome of each new text, and failures.
  *
- * @param saved - tokens removed from its new texts, or in shadow mode the tokens that would have been
+ * @param saved - tokens removed from its new texts; in shadow mode, tokens that would have been removed
  */
 export function eventsOf(report: RequestReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
   // an unread body has no conversation, so the request is its own run

@@ -12,22 +12,22 @@ import type { Exchange } from '../upstream/pass-on.ts';
 /** The report of one request: counts, names and codes; never a text or a credential. */
 export interface RequestReport {
   readonly requestId: string;
-  /** The child that sent it, if any. */
+  /** The child agent that sent the request, if any. */
   readonly childId?: string | null;
-  /** Its project, if data belongs to projects. */
+  /** The request's project, if data belongs to projects. */
   readonly project?: string | undefined;
-  /** Its project and client as the request names them, for the events; absent if they are not known. */
+  /** Project and client named by the request, for events; absent if unknown. */
   readonly sender?: { readonly project: string; readonly client: string } | undefined;
-  /** The run that sent it, or `''`. */
+  /** The run that sent the request, or `''`. */
   readonly run?: string;
-  /** A page of another origin may have sent it; nothing of it may be stored. */
+  /** Whether a page of another origin may have sent the request; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The wire of the request and its answer. */
   readonly wire: Dialect['name'];
   readonly verifiesHistory: Dialect['verifiesHistory'];
-  /** The provider that received it. */
+  /** The provider that received the request. */
   readonly cloud?: ProviderName;
-  /** The conversation, derived from its beginning; `''` if the body was not read. */
+  /** Conversation id, derived from its beginning; `''` if the body was not parsed. */
   readonly conversationId: string;
   readonly model: string;
   readonly stream: boolean;
@@ -37,11 +37,11 @@ export interface RequestReport {
   readonly newFrom: number;
   /** Number of new results that were too small to be examined. */
   readonly small: number;
-  /** Why none of its new results was examined: `held_out`, `left_alone` or `off`; `''` if they were. */
+  /** Why no new result was examined: `held_out`, `left_alone` or `off`; otherwise `''`. */
   readonly unexamined: string;
   /** The unpruned bytes were forwarded (`shadow`, or resent after a refusal). */
   readonly forwardedOriginal: boolean;
-  /** The mode of its project was `shadow`; default: the server's mode. */
+  /** Whether the project was in shadow mode. Default: the server's mode. */
   readonly shadow?: boolean;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -49,22 +49,22 @@ export interface RequestReport {
   readonly pruneMs: number;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
-  /** Status sent to the client; 0 if it disconnected before. */
+  /** Status sent to the client; 0 if it disconnected first. */
   readonly status: number;
   readonly end: Exchange['kind'];
   readonly upstreamError: string | null;
   readonly usage: ProviderUsage | null;
-  /** What the provider reported about the request; absent if the answer was not read. */
+  /** Facts reported by the provider; absent if the answer was not read. */
   readonly reports?: ProviderReports;
-  /** Tokens of the answer, estimated from its text. */
+  /** Estimated tokens of the answer's text. */
   readonly answerTokens?: number;
-  /** For the ledger; `null` if nothing was read or generated. */
+  /** Facts for the ledger; `null` if nothing was read or generated. */
   readonly facts?: RequestFacts | null;
-  /** For the tool shelf; absent if nothing was generated. */
+  /** Facts for the tool shelf; absent if nothing was generated. */
   readonly tools?: AnsweredTools | undefined;
-  /** Observes its answer. */
+  /** Observer of the answer. */
   readonly watched?: WatchedAnswer | undefined;
-  /** Whether an answer of the model was asked for, not a count. Default: yes. */
+  /** Whether a model answer was requested, not a count. Default: true. */
   readonly isAnswer?: boolean;
   /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
@@ -78,12 +78,12 @@ export type UnreadReport = Omit<RequestReport, 'usage' | 'tools'> & {
 
 const BYTES_PER_TOKEN = 4;
 
-/** Whether a provider that answered with 2xx has failed before it generated anything. */
+/** Whether a provider answered with 2xx but failed before generating anything. */
 export function hasFailed({ error, usage }: Answer): boolean {
   return error !== null && usage === null;
 }
 
-/** Adds the answer to a report. A failed request has no bill; blocks that the provider dropped count as a fallback. */
+/** Adds the answer to a report. Failed requests have no bill; blocks dropped by the provider count as a fallback. */
 export function withAnswer(report: UnreadReport, answer: Answer): RequestReport {
   const { error, turn, reports } = answer;
   const { facts, tools, fallbacks } = report;
@@ -107,15 +107,15 @@ function answeredFacts(facts: RequestFacts, { model, reports }: Answer): Request
   return clearedTokens > 0 ? { ...named, cleared: clearedTokens } : named;
 }
 
-/** The output of an answer that broke off is reported only up to some point, so it may have to be estimated. */
+/** A truncated answer may report only part of its output, which is then estimated. */
 function withOutput(usage: ProviderUsage, estimate: number): ProviderUsage {
   return (usage.completionTokens ?? 0) < estimate ? { ...usage, completionTokens: null } : usage;
 }
 
-/** Maximum number of reported characters of a model's name. */
+/** Reported model names are truncated to this length. */
 const MAX_MODEL_CHARS = 200;
 
-/** A report's fields about a request's content; `null` if it was not read. */
+/** Report fields about a request's content; `null` if it was not parsed. */
 export function contentOf(
   rewritten: RewrittenRequest | null,
 ): Pick<
@@ -134,7 +134,7 @@ export function contentOf(
   };
 }
 
-/** Results after the model's last answer in which no large text was found. Reads nothing before it. */
+/** Results after the model's last answer without a large text. Earlier messages are not read. */
 function resultsWithoutText({ messages, outcomes }: RewrittenRequest): number {
   let count = 0;
   let next = outcomes.length - 1;

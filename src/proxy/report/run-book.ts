@@ -4,29 +4,29 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { leftWhole } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
-/** What the proxy counts of a run by itself. */
+/** Run figures that the proxy counts itself. */
 export type CountedRun = Omit<RunFigures, 'open' | 'dollars' | 'dollarsWithout' | 'limits'> & {
-  /** Requests in progress. */
+  /** Requests in flight. */
   readonly inProgress: number;
-  /** When its first request arrived, in epoch milliseconds. */
+  /** Arrival time of the first request, in epoch milliseconds. */
   readonly sinceMs: number;
-  /** Ids of its answered requests. */
+  /** Ids of answered requests. */
   readonly ids: readonly string[];
 };
 
 const MAX_RUNS = 200;
-/** Answered requests of a run whose ids are kept; without the others its bill is not known. */
+/** Maximum number of answered request ids per run; beyond it the run's bill is unknown. */
 const MAX_IDS = 50_000;
 
-/** Counts what runs of agents do, in memory: the newest 200. */
+/** Counts requests by agent run, in memory, for the newest 200 runs. */
 export class RunBook {
   readonly #runs = new BoundedMap<string, Counts>(MAX_RUNS);
 
   /**
-   * A request, or a WebSocket, of a run has arrived.
+   * Records the arrival of a run's request or WebSocket.
    *
-   * @param run - `''`: none
-   * @returns to be called once it has ended and is reported
+   * @param run - `''` for no run
+   * @returns a callback for when it has ended and was reported
    */
   begin(run: string, nowMs: number): () => void {
     if (run === '') return () => {};
@@ -42,8 +42,8 @@ export class RunBook {
   /**
    * Counts a reported request.
    *
-   * @param fresh - its new texts
-   * @param isShadow - nothing was cut; the outcomes show what would have been
+   * @param fresh - new texts of the request
+   * @param isShadow - nothing was cut; the outcomes are hypothetical
    */
   record(report: RequestReport, fresh: readonly TextOutcome[], isShadow: boolean): void {
     const { run = '', isAnswer = true, facts } = report;
@@ -63,12 +63,12 @@ export class RunBook {
     for (const outcome of fresh) counts.add(outcome, isShadow);
   }
 
-  /** Resolves when no request of a run is in progress, at the latest after `limitMs`. */
+  /** Resolves when no request of a run is in flight, or after `limitMs`. */
   async ended(run: string, limitMs: number): Promise<void> {
     await this.#runs.get(run)?.ended(limitMs);
   }
 
-  /** `null` if none of its requests has arrived. */
+  /** Figures of a run; `null` if it sent no request. */
   of(run: string): CountedRun | null {
     return this.#runs.get(run) ?? null;
   }

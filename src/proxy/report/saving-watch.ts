@@ -6,7 +6,7 @@ import type { RequestReport } from './request-report.ts';
 export interface SavingWatchOptions {
   readonly settings: AlarmSettings;
   readonly log: Pick<Log, 'warn'>;
-  /** Tokens that were removed on a day (`YYYY-MM-DD`), from the ledger. May reject. */
+  /** Tokens removed on a day (`YYYY-MM-DD`), from the ledger. May reject. */
   readonly removedOn: (day: string) => Promise<number>;
   readonly onFailure: FailureReporter;
   /** Number of consecutive large requests without savings that raises the alarm. Default: 50. */
@@ -14,35 +14,34 @@ export interface SavingWatchOptions {
 }
 
 const ALARM_AFTER = 50;
-/** If the previous day had savings, the alarm is raised at this share of `alarmAfter`. */
+/** Share of `alarmAfter` at which the alarm is raised if the previous day had savings. */
 const EARLY_ALARM_SHARE = 0.4;
-/** Tokens of a large result: about the minimum size of a text that is examined, 4,000 characters. */
+/** A result of this many tokens is large; about 4,000 characters, the minimum size of an examined text. */
 const LARGE_TOKENS = 1_000;
-/** Size from which a request that was not read counts as large. */
+/** An unread request of this size counts as large. */
 const LARGE_BYTES = 50_000;
-/** Size from which a conversation counts as long: more than a system prompt with its tools. */
+/** A conversation of this size counts as long: more than a system prompt with tools. */
 const LONG_BYTES = 100_000;
-/** Number of messages after which a client that does not truncate would have sent a large result. */
+/** By this many messages, a client that does not truncate results would have sent a large one. */
 const MANY_MESSAGES = 40;
 const MAX_CODES = 100;
 const DAY_MS = 86_400_000;
-/** Requests that were not read; they count if they are large. */
+/** Reasons of unread requests, which count only if large. */
 const UNREAD = /_not_understood$|^(?:left_alone|signed_by_client|not_signed|body_too_large)$/;
 
 /**
- * Counts consecutive requests with large results that save nothing, and raises an alarm when the count reaches a
- * threshold. The next request that saves tokens clears it. Works on reports of requests that have ended, never while a
- * request waits.
+ * Counts consecutive requests with large results but no savings, and raises an alarm at a threshold. The next request
+ * with savings clears it. Works on reports of finished requests, never on the request path.
  */
 export class SavingWatch {
   readonly #options: SavingWatchOptions;
   readonly #codes = new Map<string, number>();
   #requests = 0;
   #alarm: SavingAlarm | null = null;
-  /** The causes that were logged on `#day`. */
+  /** Causes already logged on `#day`. */
   #logged = new Set<string>();
   #day = '';
-  /** Whether the previous day had savings; `null` until the ledger was queried. */
+  /** Whether the previous day had savings; `null` until the ledger was queried.  */
   #savedBefore: boolean | null = null;
 
   constructor(options: SavingWatchOptions) {
@@ -54,7 +53,7 @@ export class SavingWatch {
     return this.#alarm;
   }
 
-  /** Counts a request that has ended. */
+  /** Counts a finished request. */
   record(report: RequestReport, atMs: number): void {
     if (report.foreign || report.status >= 300 || report.end !== 'answered') return;
     const isCut = report.outcomes.some(({ pruneId }) => pruneId !== null);
@@ -64,7 +63,7 @@ export class SavingWatch {
     else if (code !== null) this.unread(code, atMs);
   }
 
-  /** Counts something large that was forwarded whole, by the code of its reason. */
+  /** Counts a large body that was forwarded whole, by reason code. */
   unread(code: string, atMs: number): void {
     this.#startDay(new Date(atMs).toISOString().slice(0, 10));
     this.#requests++;
@@ -112,12 +111,12 @@ export class SavingWatch {
   }
 }
 
-/** Reasons of texts that were examined and left whole on purpose, such as a file that may be edited next. */
+/** Reasons of texts that were deliberately left whole, such as a file that may be edited next. */
 const ON_PURPOSE = new Set(['file', 'reread', 'named', 'report', 'window', 'short']);
 /** Codes in `UNREAD` that occur only for large requests. */
 const WAS_LARGE = new Set(['body_too_large', 'left_alone']);
 
-/** Why a request without a cut saved nothing; `null` if it had nothing large, or belongs to the control group. */
+/** Why a request saved nothing; `null` if nothing in it was large, or it belongs to the control group. */
 function codeOf(report: RequestReport): string | null {
   const { outcomes, newFrom, fallbacks, bytesIn, conversationId, messages, facts } = report;
   if (facts?.arm === 'control') return null;
@@ -126,13 +125,13 @@ function codeOf(report: RequestReport): string | null {
   if (unread !== undefined) return isLarge || WAS_LARGE.has(unread) ? unread : null;
   if (conversationId === '') return isLarge ? (fallbacks[0] ?? WATCHED.off) : null;
   if (outcomes.length === 0) return bytesIn >= LONG_BYTES && messages >= MANY_MESSAGES ? WATCHED.noLargeResult : null;
-  // a text without a decision has no token count
+  // texts without a decision have no token count
   const large = outcomes.slice(newFrom).filter(({ tokensBefore, kind }) => tokensBefore >= LARGE_TOKENS || kind === '');
   if (large.length === 0) return null;
   if (large.every(({ tool }) => tool === '')) return WATCHED.noCall;
   const stopped = large.filter(({ whole }) => !ON_PURPOSE.has(whole));
   if (stopped.length === 0) return null;
-  // a text was cut but the request was forwarded unchanged: the provider refused the cuts, or it is shadow mode
+  // a text was cut, but the request was forwarded unchanged: shadow mode, or the provider refused the cuts
   return mostFrequent(stopped.map(({ whole }) => whole || 'left_alone'));
 }
 

@@ -7,11 +7,11 @@ import { withoutQuery } from '../../wires/providers/provider.ts';
 import { pairsOf } from './headers.ts';
 
 export interface AwsSigningOptions {
-  /** The proxy's own credentials; `null`: none. */
+  /** The proxy's own credentials, or `null`. */
   readonly credentials: AwsCredentials | null;
   /** `own`: re-signs requests that were signed with these credentials. `all`: signs every request that needs it. */
   readonly signs: 'own' | 'all';
-  /** Region of unsigned requests; `null`: they are not signed. */
+  /** Region for unsigned requests; if `null`, they are not signed. */
   readonly region: string | null;
   readonly clock: Clock;
 }
@@ -22,28 +22,28 @@ export interface AwsCredentials {
   readonly sessionToken?: string;
 }
 
-/** A request to be signed or checked. */
+/** A request to sign or verify. */
 export interface SignedRequest {
-  /** Path and query as they are sent. */
+  /** Path and query as sent. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  /** As it is sent. */
+  /** Body as sent. */
   readonly body: Buffer;
 }
 
-/** Region and service of a new signature, and the client's headers that it covers. */
+/** Region and service of a new signature, and the client headers it covers. */
 export type SigningScope = Pick<CredentialScope, 'region' | 'service' | 'signedHeaders'>;
 
 /**
- * How a request may be handled. `open`: no signature covers its body. `closed`: it must be forwarded unchanged, for
- * `reason`. `resign`: it may change, and is then re-signed.
+ * How a request may be handled. `open`: no signature covers its body. `closed`: it must be forwarded unchanged, because
+ * of `reason`. `resign`: changes are allowed and require a new signature.
  */
 export type Treatment =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly reason: 'signed_by_client' | 'not_signed' }
   | { readonly kind: 'resign'; readonly scope: SigningScope };
 
-/** AWS refuses signatures that are older, or dated in the future. */
+/** AWS rejects signatures that are older, or dated in the future. */
 const MAX_AGE_MS = 15 * 60_000;
 const SHA256 = 'x-amz-content-sha256';
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
@@ -63,7 +63,7 @@ export class AwsSigning {
     this.#signer = options.credentials && signerOf(options.credentials, true);
   }
 
-  /** The proxy's own token, which AWS repeats in errors about signatures; `null` without one. */
+  /** The proxy's own session token, which AWS echoes in signature errors; `null` without one. */
   get sessionToken(): string | null {
     return this.#options.credentials?.sessionToken ?? null;
   }
@@ -92,9 +92,9 @@ export class AwsSigning {
   /**
    * Signs a request.
    *
-   * @param fields - its end-to-end headers: name, value, …
-   * @param origin - its destination
-   * @returns its headers including those of the signature and `Host`
+   * @param fields - end-to-end headers: name, value, …
+   * @param origin - destination
+   * @returns the headers including the signature and `Host`
    */
   async sign(
     fields: readonly string[],
@@ -149,7 +149,7 @@ export class AwsSigning {
 }
 
 function signerOf(credentials: AwsCredentials, applyChecksum: boolean): SignatureV4 {
-  // region and service are those of each request
+  // region and service differ per request
   return new SignatureV4({ credentials, applyChecksum, region: '', service: '', sha256: Sha256 });
 }
 
@@ -161,7 +161,7 @@ function requestOf({ url, headers, body }: SignedRequest & { readonly headers: R
   return { method: 'POST', protocol: 'https:', hostname: headers.host ?? '', path, query, headers, body };
 }
 
-/** SHA-256 in the interface that `SignatureV4` expects. */
+/** SHA-256 behind the interface that `SignatureV4` expects. */
 class Sha256 {
   readonly #hash;
 
@@ -191,7 +191,7 @@ function sha256(body: Buffer): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** `20261124T031500Z` */
+/** Parses `20261124T031500Z`. */
 function dateOf(value: string | string[] | undefined): Date | null {
   const [, y, mo, d, h, mi, s] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(value)) ?? [];
   if (y === undefined) return null;

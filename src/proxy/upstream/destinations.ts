@@ -8,18 +8,18 @@ import type { ErrorBody } from '../send-error.ts';
 import type { LoopGuard } from './headers.ts';
 import { Upstream } from './upstream.ts';
 
-/** Rounds of unescaping: each gateway before the provider may unescape once more. */
+/** Maximum rounds of unescaping: each gateway before the provider may unescape once more. */
 const MAX_ROUNDS = 8;
 
 /**
- * `.` and `..`, also followed by something that lenient servers cut off: parameters, blanks, a NUL, an escaped query.
+ * Matches `.` and `..`, also if followed by something lenient servers strip: parameters, blanks, NUL, an escaped query.
  */
 const DOT_SEGMENT = /^\.{1,2}[\0- ]*(?:[;?#]|$)/;
 
 /**
- * Whether a URL's path has a segment `.` or `..` in any spelling: escaped (`%2e`, `%252E`, `%25%32%65`), in overlong
- * UTF-8 (`%c0%ae`), with backslashes, or with parameters (`..;x=1`). Such a path may escape the base path of the
- * upstream. A path with more than eight layers of escapes counts as one. Queries are not checked.
+ * Whether a URL's path contains a `.` or `..` segment in any spelling: escaped (`%2e`, `%252E`, `%25%32%65`), in
+ * overlong UTF-8 (`%c0%ae`), with backslashes, or with parameters (`..;x=1`). Such a path could escape the upstream's
+ * base path. More than eight layers of escapes count as a dot segment. Queries are not checked.
  */
 export function hasDotSegments(url: string): boolean {
   if (!url.includes('.') && !url.includes('%')) return false;
@@ -44,20 +44,20 @@ function charOf(_escape: string, hex: string): string {
 /** The destination of a request. */
 export interface Destination {
   readonly provider: Provider;
-  /** `null`: forwarded unread. */
+  /** `null` if the request is forwarded unread. */
   readonly operation: Operation | null;
   readonly upstream: Upstream;
   /** Path and query at the upstream. */
   readonly path: string;
 }
 
-/** The destination of a request to a model. */
+/** The destination of a model request. */
 export type ModelDestination = Destination & { readonly operation: Operation };
 
-/** A request that is not forwarded although its path matches a provider: the error code of the answer. */
+/** A request that matches a provider but is not forwarded, with the error code of the answer. */
 export interface Refused {
   readonly refusal: ErrorCode;
-  /** Remedy, if the table of errors has none. */
+  /** Remedy, if the error table has none. */
   readonly message?: string;
   readonly errorBody: ErrorBody;
 }
@@ -68,21 +68,21 @@ type HeadOfRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 /** Maximum number of different dropped path prefixes that are reported. */
 const MAX_PREFIXES = 100;
 
-/** Finds the destination of requests by the table of providers and the settings. */
+/** Resolves the destination of requests from the provider table and the settings. */
 export class Destinations {
   readonly #settings: CloudSettings;
   readonly #upstreams: Upstreams;
   readonly #onPrefix: (prefix: string) => void;
   readonly #prefixes = new Set<string>();
 
-  /** @param onPrefix - notified once of each prefix that is dropped from longer paths */
+  /** @param onPrefix - called once for each prefix dropped from a longer path */
   constructor(settings: CloudSettings, upstreams: Upstreams, onPrefix: (prefix: string) => void) {
     this.#settings = settings;
     this.#upstreams = upstreams;
     this.#onPrefix = onPrefix;
   }
 
-  /** `null` for a request that matches no provider. */
+  /** Returns the destination; `null` if the request matches no provider. */
   of(req: HeadOfRequest): Destination | Refused | null {
     const route = this.routeOf(req);
     if (route === null) return null;
@@ -103,7 +103,7 @@ export class Destinations {
     return routeOf({ method, url, headers }, this.#settings);
   }
 
-  /** The error shape for the sender of a request. */
+  /** Error format for the sender of a request. */
   errorBodyFor(req: HeadOfRequest): ErrorBody {
     return bodyOf(this.routeOf(req));
   }
@@ -126,11 +126,11 @@ interface UpstreamsOptions extends ProxySettings {
 
 const MAX_OPEN = 64;
 
-/** The upstreams in use, by base URL: requests to the same one share its connections. */
+/** Open upstreams by base URL, so that requests share connections. */
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hops: LoopGuard;
-  /** Cloud hosts depend on requests, so the least recently used are closed. */
+  /** Cloud hosts are named by requests, so the number of upstreams is limited. */
   readonly #open = new LRUCache<string, Upstream>({ max: MAX_OPEN, dispose: (upstream) => upstream.retire() });
 
   constructor(options: UpstreamsOptions, hops: LoopGuard) {

@@ -7,9 +7,9 @@ import type { Upstream } from './upstream.ts';
 export interface ExactCountsOptions {
   /** Share of requests that are counted, from 0 to 1. */
   readonly share: number;
-  /** Converts a body to a request for its token count. @throws if the body is not understood */
+  /** Converts a body to a token-count request. @throws if the body is not understood */
   readonly question: (body: Buffer) => Buffer;
-  /** Whether an answer rejects a request because of its history. */
+  /** Whether an answer rejects the request because of its history. */
   readonly refusesHistory: (status: number, answer: Buffer) => boolean;
   /** Reports a failed count; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown, about: { readonly requestId: string }) => void;
@@ -18,16 +18,16 @@ export interface ExactCountsOptions {
 /** An answered request. */
 export interface AnsweredRequest {
   readonly requestId: string;
-  /** As sent by the client, decoded. */
+  /** The body as sent by the client, decoded. */
   readonly body: Buffer;
-  /** Its destination: the upstream, and path and query there. */
+  /** Upstream of the request, and path and query there. */
   readonly upstream: Pick<Upstream, 'request'>;
   readonly path: string;
-  /** Its headers: name, value, … */
+  /** Headers of the request: name, value, … */
   readonly rawHeaders: readonly string[];
 }
 
-/** Maximum number of counts in progress; further requests are not counted. */
+/** Maximum number of concurrent counts; further requests are not counted. */
 const AT_ONCE = 4;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 10_000;
@@ -35,8 +35,8 @@ const TIMEOUT_MS = 10_000;
 const EXCLUDED_HEADERS = ['accept', 'accept-encoding', 'content-encoding'];
 
 /**
- * Asks the provider for the token counts of the unpruned form of pruned requests, with the client's own key and after
- * the answer. Only the billing of that request waits for it.
+ * Queries the provider's token count of pruned requests in unpruned form, with the client's key and after the answer.
+ * Only the request's billing waits for it.
  */
 export class ExactCounts {
   readonly #options: ExactCountsOptions;
@@ -49,7 +49,7 @@ export class ExactCounts {
   /**
    * Token count of an unpruned request. Never rejects.
    *
-   * @returns `null` for a request outside the share
+   * @returns `null` if the request is not in the sample
    */
   of(request: AnsweredRequest): Promise<CountAnswer> | null {
     if (crc32(request.requestId) / 0x1_0000_0000 >= this.#options.share) return null;

@@ -13,14 +13,14 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Headers set again for the upstream, or already handled on the client's connection. */
+/** Headers that are set for the upstream, or handled on the client's connection. */
 const REQUEST_ONLY = new Set(['host', 'content-length', 'expect']);
 const OWN_PREFIX = 'x-mcp-pruner-';
 const OWN = 'x-mcp-pruner';
 
 /**
  * The client's end-to-end headers for the upstream, with order, spelling and duplicates preserved. Headers covered by
- * an AWS signature stay, including `Host`: without any of them the signature would be invalid.
+ * an AWS signature are kept, including `Host`, so that the signature stays valid.
  *
  * @param raw - name, value, name, value, …
  * @param without - further names (lower case) to leave out
@@ -49,11 +49,11 @@ export function responseHeaders(raw: unknown): string[] {
   return endToEnd(strings, () => false);
 }
 
-/** Sends the head of an answer that has been written. `flushHeaders` would encode fields beyond ASCII as UTF-8. */
+/** Sends an answer's head at once. `flushHeaders` would encode non-ASCII fields as UTF-8. */
 export function flushHead(res: ServerResponse): void {
   if (res.writableEnded || res.destroyed) return;
   res.write(Buffer.alloc(0));
-  res.socket?.uncork(); // node:http holds writes back until the next tick, when the answer may have been broken off
+  res.socket?.uncork(); // node:http delays writes until the next tick, when the answer may have been aborted
 }
 
 function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
@@ -68,7 +68,7 @@ function endToEnd(raw: readonly string[], drop: (name: string) => boolean): stri
   return named === null ? out : without(out, named);
 }
 
-/** Whether a value of `Connection` names further headers. */
+/** Whether a `Connection` value lists further headers. */
 function namesOthers(value: string): boolean {
   return value !== 'keep-alive' && value !== 'close';
 }
@@ -77,12 +77,12 @@ function without(fields: readonly string[], names: ReadonlySet<string>): string[
   return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-/** Whether a header (lower case) addresses this proxy and is not forwarded. */
+/** Whether a header (lower case) is addressed to this proxy and not forwarded. */
 function ownHeader(name: string): boolean {
   return name === OWN || name.startsWith(OWN_PREFIX);
 }
 
-/** Headers that `Connection` names, lower case. */
+/** Headers listed in `Connection`, in lower case. */
 function namedByConnection(raw: readonly string[]): Set<string> {
   const names = new Set<string>();
   for (let i = 0; i + 1 < raw.length; i += 2) {
@@ -92,13 +92,13 @@ function namedByConnection(raw: readonly string[]): Set<string> {
   return names;
 }
 
-/** A header's value, `''` if it is missing. */
+/** A header's value; `''` if missing. */
 export function headerIn(fields: readonly string[], name: string): string {
   for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
   return '';
 }
 
-/** The same fields with a feature added to `anthropic-beta`, unless it is there. */
+/** Adds a feature to `anthropic-beta`, unless present. */
 export function withBeta(fields: readonly string[], feature: string): string[] {
   const at = fields.findLastIndex((field, i) => i % 2 === 0 && field.toLowerCase() === 'anthropic-beta');
   if (at < 0) return [...fields, 'anthropic-beta', feature];
@@ -119,13 +119,10 @@ export function pairsOf(fields: readonly string[]): [string, string][] {
 }
 
 const NAME = 'mcp-pruner-';
-/** This many mcp-pruner entries in `Via`, or more, indicate a loop through other machines. */
+/** At this number of mcp-pruner entries in `Via`, a loop through other machines is assumed. */
 const MAX_HOPS = 8;
 
-/**
- * Detects requests that have passed this proxy before, by `Via` (RFC 9110 §7.6.3): an upstream may lead back to the
- * proxy.
- */
+/** Detects requests that have already passed this proxy, by their `Via` header (RFC 9110 §7.6.3). */
 export class LoopGuard {
   /** This proxy's entry in `via`. */
   readonly own: string;
@@ -141,7 +138,7 @@ export class LoopGuard {
     return hops.length >= MAX_HOPS || hops.some((hop) => hop.trim() === this.own);
   }
 
-  /** The complete `via` for an upstream that receives it as one field. */
+  /** The complete `via` value as a single field. */
   next({ via }: IncomingHttpHeaders): string {
     return via === undefined ? this.own : `${via}, ${this.own}`;
   }

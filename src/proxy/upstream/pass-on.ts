@@ -17,31 +17,31 @@ export interface RawRequest {
   readonly body: Buffer | Readable | null;
 }
 
-/** A request with its complete path at the upstream, and the handling of its answer. */
+/** A request with its complete upstream path, and options for handling the answer. */
 export interface UpstreamRequest extends RawRequest {
-  /** Selects answers that are dropped; the exchange then ends as `declined`. */
+  /** Selects answers to drop; the exchange then ends as `declined`. */
   readonly decline?: Refusal | undefined;
-  /** Headers for the client in addition to the upstream's. */
+  /** Additional headers for the client. */
   readonly extraHeaders: readonly string[];
-  /** Observes each chunk of the answer; must not keep or change it. */
+  /** Observes each chunk of the answer; must not retain or modify it. */
   readonly onData?: ((chunk: Buffer) => void) | undefined;
-  /** Observes the head of the answer that the client receives: its fields are name, value, name, value, … */
+  /** Observes the response head as sent to the client; fields are name, value, name, value, … */
   readonly onHead?: (status: number, fields: readonly string[]) => void;
-  /** The error shape; default: OpenAI's. */
+  /** The error format. Default: OpenAI's. */
   readonly errorBody?: ErrorBody;
 }
 
-/** Error bodies are a few hundred bytes long; a longer answer is passed on. */
+/** Error bodies are a few hundred bytes long; longer answers are passed on. */
 const MAX_HELD_BYTES = 64 * 1024;
-/** How much of an answer is held back, and how long, until its first event is complete. */
+/** Limits in bytes and time for holding an answer back until its first event is complete. */
 const MAX_PEEKED_BYTES = 16 * 1024;
 const MAX_PEEK_MS = 2_000;
-/** Maximum size of a held answer, decoded. */
+/** Maximum decoded size of a held answer. */
 const MAX_DECODED_BYTES = 256 * 1024;
 
-/** An answer held back until its content decides whether it is passed on. */
+/** An answer held back until its content decides whether to pass it on. */
 interface Held {
-  /** Its headers as received. */
+  /** Headers as received. */
   readonly raw: unknown;
   readonly statusMessage: string;
   readonly maxBytes: number;
@@ -56,7 +56,7 @@ export type Exchange =
   | { readonly kind: 'client_gone'; readonly status: number }
   | { readonly kind: 'failed'; readonly status: number; readonly error: string };
 
-/** An exchange of which the client has received nothing, so that it can be retried. */
+/** An exchange that can be retried, because the client has received nothing. */
 export type Unanswered =
   /** A reused connection was closed before the request was read. */
   | { readonly kind: 'lost' }
@@ -70,7 +70,7 @@ export interface Flow {
   resume(): void;
 }
 
-/** Whether node:http can send a reason phrase: it throws for some, such as Latin-1 read as UTF-8. */
+/** Whether node:http accepts a reason phrase; it throws for some, such as Latin-1 read as UTF-8. */
 export function isReasonPhrase(text: string): boolean {
   return /^[\t\x20-\x7e]+$/.test(text);
 }
@@ -86,10 +86,10 @@ export class PassOn {
   #settled = false;
   #wrote = false;
   #held: Held | null = null;
-  /** Set while the first event decides. */
+  /** Timer while the first event is awaited. */
   #peek: NodeJS.Timeout | null = null;
 
-  /** Whether the request used a connection that had served others before. */
+  /** Whether the request reused a connection. */
   reused = false;
 
   constructor(
@@ -132,8 +132,7 @@ export class PassOn {
     this.#res.sendDate = false;
     if (isReasonPhrase(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
     else this.#res.writeHead(status, fields);
-    // A body that is available already goes out with the head in one write. A stream's head must not wait for its first
-    // event.
+    // An available body goes out with the head in one write, but a stream's head must not wait for its first event.
     process.nextTick(this.#flushHead);
   }
 
@@ -167,10 +166,7 @@ export class PassOn {
     this.#res.end();
   }
 
-  /**
-   * The upstream did not answer, or broke off: sends an error if no head has arrived; otherwise breaks off the client's
-   * answer as well.
-   */
+  /** Handles an upstream failure: sends an error if no head was sent yet; otherwise aborts the client's answer too. */
   fail(cause: unknown): void {
     if (this.#settled) return;
     if (this.#status === 0 && this.#mayTryAgain) {
@@ -184,7 +180,7 @@ export class PassOn {
     this.#release();
     if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
-      // The head may still be unsent; the client must receive what the upstream sent before it broke off.
+      // The head may be unsent; the client must receive what the upstream sent before it failed.
       if (!this.#wrote) flushHead(this.#res);
       this.#res.destroy();
       return;
@@ -193,7 +189,7 @@ export class PassOn {
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
   }
 
-  /** Holds a chunk back; passes the answer on if it is too long, or if its first event shows that it may pass. */
+  /** Holds a chunk back; releases the answer if it is too long, or if its first event allows that. */
   #hold(held: Held, chunk: Buffer): void {
     held.chunks.push(Buffer.from(chunk));
     held.size += chunk.length;
@@ -203,7 +199,7 @@ export class PassOn {
     else if (isLong || isDeclined === false) this.#release();
   }
 
-  /** Whether an answer is dropped that has been held to its end. */
+  /** Whether to drop a fully held answer. */
   #isDeclined(held: Held): boolean {
     const { decline } = this.#request;
     const body = decodedOf(held);
@@ -215,7 +211,7 @@ export class PassOn {
     this.#flow?.abort();
   }
 
-  /** Passes the held answer on. */
+  /** Sends the held answer to the client. */
   #release(): void {
     this.#endPeek();
     const held = this.#held;
@@ -247,31 +243,28 @@ export class PassOn {
   }
 }
 
-/** The body of a held answer so far, decoded; empty if it cannot be decoded. */
+/** The held part of an answer, decoded; empty if it cannot be decoded. */
 function decodedOf({ raw, chunks }: Held): Buffer {
   const encoding = headerIn(responseHeaders(raw), 'content-encoding').trim().toLowerCase();
   return decodedStart(Buffer.concat(chunks), encoding, MAX_DECODED_BYTES);
 }
 
 /**
- * Statuses with which an upstream rejects a request's content, so that its other form may be accepted. Not 413: the
- * other form is larger.
+ * Statuses that reject a request's content, so that its other form may be accepted. Not 413, because the other form is
+ * larger.
  */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 
-/**
- * Decides which answers are dropped, because they are refusals that are answered by resending the request in another
- * form.
- */
+/** Decides which answers are dropped as refusals, to resend the request in another form. */
 export class Refusal {
   readonly #dialect: Dialect;
   readonly #rawHistory: boolean;
   readonly #mayGoWhole: boolean;
   /** The provider rejected the history, so an earlier run must have pruned it. */
   ofHistory = false;
-  /** The provider cannot continue the history that it kept. */
+  /** The provider cannot continue its stored history. */
   toContinue = false;
-  /** The provider does not accept the field by which it would clear old results. */
+  /** The provider rejected the field for clearing old results. */
   ofEdit = false;
   readonly #isKept: boolean;
   readonly #hasEdit: boolean;
@@ -287,13 +280,13 @@ export class Refusal {
     this.#hasEdit = providerClears;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     this.#isKept = isKept;
-    // once the provider has accepted cuts of this conversation, the unpruned request would change its history
+    // after accepted cuts, an unpruned request would change the conversation's history
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
 
-  /** `hold`: the complete body decides. `peek`: its first event decides. */
+  /** `hold`: the complete body decides. `peek`: the first event decides. */
   byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
-    if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also refuse inside of a 200
+    if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also send refusals with status 200
     if (!REFUSALS.has(status)) return 'pass';
     if (this.#rawHistory || this.#isKept || this.#hasEdit) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
@@ -312,8 +305,8 @@ export class Refusal {
   /**
    * Whether to drop a `peek`ed answer; `null` if its first event is incomplete.
    *
-   * @param start - what has arrived, decoded
-   * @param isWhole - nothing follows
+   * @param start - the received part, decoded
+   * @param isWhole - the answer is complete
    */
   byStart(start: Buffer, isWhole: boolean): boolean | null {
     const reader = new AnswerReader();

@@ -22,23 +22,23 @@ export interface PassthroughOptions {
   readonly onUpstreamError: (code: string) => void;
 }
 
-/** Maximum size of a body kept until it is answered, to be resent if the upstream has not read it. */
+/** Bodies up to this size are kept until answered, so that they can be resent if the upstream has not read them. */
 const KEPT_BODY_BYTES = 1024 * 1024;
 
 /**
  * Forwards all requests that are not pruned, unchanged and streamed in both directions.
  *
- * http-proxy-middleware opens the connection and streams a body of any size with back-pressure; it aborts the upstream's
- * request when the client disconnects, and reports every failure in one place. The heads are written here: http-proxy
- * would join repeated fields and write all names in lower case.
+ * http-proxy-middleware opens connections, streams bodies of any size with back-pressure, aborts the upstream request
+ * when the client disconnects, and reports failures in one place. Heads are written here, because http-proxy would join
+ * repeated fields and lower-case names.
  */
 export function passthrough(options: PassthroughOptions): RequestHandler {
   const forwarder = new Forwarder(options);
-  // Without its own agent every request would open a connection.
+  // Without an agent, each request would open a new connection.
   const agent = agentFor(options.connection);
   const forward = createProxyMiddleware<Request, Response>(forwarder.options(agent));
   return (req, res, next) => {
-    delete req.headers.expect; // answered on the client's connection; with it, http-proxy would leave out `proxyReq`
+    delete req.headers.expect; // handled on the client's connection; with it, http-proxy would not emit `proxyReq`
     forwarder.keep(req);
     if (options.connection.tunnel === null) void forward(req, res, next);
     else forwarder.sendHeld(req, res, agent);
@@ -47,10 +47,10 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
 
 /** State of a running request. */
 interface RunningRequest {
-  /** The part of its body read so far, `null` if it is too large to keep. */
+  /** Body chunks read so far; `null` if the body is too large to keep. */
   readonly kept: Buffer[] | null;
   readonly stopKeeping: () => void;
-  /** Releases a body that is held back until the request head is complete. */
+  /** Releases a body held back until the request head is complete. */
   begin: () => void;
   again: boolean;
   late: boolean;
@@ -66,12 +66,12 @@ class Forwarder {
     this.#options = options;
   }
 
-  /** Keeps the body's chunks from now on. */
+  /** Keeps body chunks from now on. */
   keep(req: IncomingMessage): void {
     const kept = isSmall(req) ? ([] as Buffer[]) : null;
     const onData = (chunk: Buffer): void => void kept?.push(chunk);
     if (kept) {
-      req.pause(); // otherwise it would flow before it is piped
+      req.pause(); // otherwise chunks would flow before the stream is piped
       req.on('data', onData);
     }
     const stopKeeping = (): void => void req.off('data', onData);
@@ -110,7 +110,7 @@ class Forwarder {
   #onSending(proxyReq: ClientRequest, req: Request, res: Response): void {
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
-    proxyReq.path = this.#options.connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
+    proxyReq.path = this.#options.connection.prefix + this.#pathOf(req); // http-proxy joins paths differently
     replaceFields(proxyReq, this.#fieldsFor(req));
     proxyReq.once('timeout', () => {
       if (underWay) underWay.late = true;
@@ -124,10 +124,10 @@ class Forwarder {
     underWay?.begin();
   }
 
-  /** The fields for the upstream, in the client's order and spelling: name, value, … */
+  /** Fields for the upstream, in the client's order and spelling: name, value, … */
   #fieldsFor(req: Request): string[] {
     const { connection, hops } = this.#options;
-    // an outbound proxy needs the upstream's host also where a signature covers the client's
+    // an outbound proxy needs the upstream's host even if a signature covers the client's
     const replaced = connection.headers.length > 0 ? ['host'] : [];
     const fields = [...requestHeaders(req.rawHeaders, replaced), ...connection.headers, 'via', hops.own];
     if (headerIn(fields, 'host') === '') fields.unshift('host', new URL(connection.origin).host);
@@ -155,9 +155,9 @@ class Forwarder {
     res.sendDate = false;
     if (isReasonPhrase(statusMessage)) res.writeHead(statusCode, statusMessage, fields);
     else res.writeHead(statusCode, fields);
-    setImmediate(() => flushHead(res)); // with the first bytes of the body if they are there already
+    setImmediate(() => flushHead(res)); // together with the first body bytes, if available
     proxyRes.once('end', () => {
-      // `pipe` ends the answer after this
+      // `pipe` ends the answer afterwards
       const trailers = responseHeaders(proxyRes.rawTrailers);
       if (trailers.length > 0 && res.chunkedEncoding) res.addTrailers(pairsOf(trailers));
       discardUpload(req);
@@ -171,7 +171,7 @@ class Forwarder {
 
   #onError(cause: Error, req: Request, res: Response): void {
     const underWay = this.#underWay.get(req);
-    if (underWay?.answer?.complete) return; // the rest of an answered request could not be sent
+    if (underWay?.answer?.complete) return; // the rest of an already answered request could not be sent
     if (
       underWay?.kept &&
       !underWay.again &&
@@ -187,7 +187,7 @@ class Forwarder {
     this.#fail(req, res, upstreamErrorCode(cause));
   }
 
-  /** Resends over a new connection: the reused one had been closed before the request was read. */
+  /** Resends over a new connection, because the reused one was closed before the request was read. */
   #sendAgain(req: Request, res: Response, kept: readonly Buffer[]): void {
     const agent = agentFor(this.#options.connection);
     res.once('close', () => agent.destroy());
@@ -195,8 +195,8 @@ class Forwarder {
   }
 
   /**
-   * Sends a request whose body is held back until its head is complete. Otherwise, on a slow connection (a tunnel, a
-   * new one), the first chunk of the body would create the head with the client's unfiltered headers.
+   * Sends a request whose body is held back until its head is complete. Otherwise, on slow connections (tunnels, new
+   * ones), the first body chunk would send the head with unfiltered client headers.
    */
   sendHeld(req: Request, res: Response, agent: HttpAgent, kept: readonly Buffer[] = []): void {
     const { upload, begin } = heldUpload(req, kept);
@@ -221,14 +221,14 @@ function isSmall(req: IncomingMessage): boolean {
   return !isChunked(req) && Number(req.headers['content-length'] ?? 0) <= KEPT_BODY_BYTES;
 }
 
-/** Determined from the headers as received, because http-proxy changes the parsed ones. */
+/** Checks the raw headers, because http-proxy modifies the parsed ones. */
 function isChunked({ rawHeaders }: IncomingMessage): boolean {
   return headerIn(rawHeaders, 'transfer-encoding') !== '';
 }
 
 /**
- * Replaces the fields of a request by a list of them. Fields that repeat stand together, under the first spelling, and
- * cookies are joined: node:http has no public way to send such a list as it is, once a request exists.
+ * Replaces the fields of a request by a list. Repeated fields are grouped under the first spelling, and cookies joined,
+ * because node:http has no public API to send a raw list for an existing request.
  */
 function replaceFields(request: ClientRequest, fields: readonly string[]): void {
   for (const name of request.getHeaderNames()) request.removeHeader(name);

@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
 import type { PassOn, RawRequest } from './pass-on.ts';
 
-/** The channel on which undici announces the connection of each request. */
+/** Diagnostics channel on which undici announces the connection of each request. */
 const SENDING = 'undici:client:sendHeaders';
 
 /** Sends requests through an undici dispatcher, and records which of them reused a connection. */
@@ -41,10 +41,10 @@ export class UndiciHop {
     }
   }
 
-  /** Closes its connections after their running requests. */
+  /** Closes the connections after their in-flight requests. */
   retire(): void {
     unsubscribe(SENDING, this.#onSending);
-    void this.#dispatcher.close().catch(() => {}); // it may be closed already
+    void this.#dispatcher.close().catch(() => {}); // it may already be closed
   }
 
   async close(): Promise<void> {

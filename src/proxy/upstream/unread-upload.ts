@@ -7,8 +7,8 @@ const MAX_MS = 120_000;
 
 /**
  * Discards the rest of the body of a request that has already been answered. An upstream may answer (401, 413, 429)
- * before it has read the request. A client that writes its whole request before it reads would wait forever, and its
- * next request on the connection comes only after that rest. Beyond the limits the connection is closed.
+ * before it has read the request. A client that writes its whole request first would then wait forever, and could not
+ * reuse the connection. Beyond the limits the connection is closed.
  */
 export function discardUpload(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
@@ -24,9 +24,9 @@ export function discardUpload(req: IncomingMessage): void {
 }
 
 /**
- * A request's body as a separate stream: it can be destroyed without closing the client's connection.
+ * A request's body as a separate stream, which can be destroyed without closing the client's connection.
  *
- * @param start - chunks read already
+ * @param start - chunks already read
  */
 export function uploadOf(req: IncomingMessage, start: readonly Buffer[] = []): Readable {
   const { upload, begin } = heldUpload(req, start);
@@ -34,13 +34,13 @@ export function uploadOf(req: IncomingMessage, start: readonly Buffer[] = []): R
   return upload;
 }
 
-/** As `uploadOf`, but emits nothing before `begin`. */
+/** Like `uploadOf`, but emits nothing before `begin`. */
 export function heldUpload(
   req: IncomingMessage,
   start: readonly Buffer[] = [],
 ): { readonly upload: Readable; readonly begin: () => void } {
   const upload = new PassThrough();
-  upload.on('error', () => {}); // its sender handles the error
+  upload.on('error', () => {}); // the sender handles the error
   req.once('close', () => {
     if (!req.complete) upload.destroy(new Error('the client disconnected'));
   });

@@ -19,7 +19,7 @@ export function upstreamErrorCode(cause: unknown): string {
   return code === '' ? 'error' : code.toLowerCase();
 }
 
-/** Whether the connection was lost; the request may not have been read. */
+/** Whether the connection was lost, so that the request may not have been read. */
 export function isLostConnection(cause: unknown): boolean {
   return LOST.has(errorCode(cause)) && !isUnexpectedContinue(cause);
 }
@@ -29,7 +29,7 @@ export function isUnexpectedContinue(cause: unknown): boolean {
   return errorCode(cause) === 'UND_ERR_SOCKET' && cause instanceof Error && cause.message === 'bad response';
 }
 
-/** The parser has no error code for some invalid HTTP. */
+/** undici's parser has no error code for some kinds of invalid HTTP. */
 function isParserError(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'HTTPParserError';
 }

@@ -10,7 +10,7 @@ import { type Exchange, PassOn, type RawRequest, type Unanswered, type UpstreamR
 import { UndiciHop } from './undici-hop.ts';
 
 export interface UpstreamOptions {
-  /** Such as `https://api.openai.com/v1`. */
+  /** For example `https://api.openai.com/v1`. */
   readonly url: string;
   readonly headersTimeoutMs: number;
   /** Maximum pause within an answer. */
@@ -19,10 +19,10 @@ export interface UpstreamOptions {
   readonly hops: LoopGuard;
 }
 
-/** Maximum size of an answer's headers: the same as for a client's request. */
+/** Maximum size of an answer's headers, equal to the limit for requests. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** The answer to a request of the proxy itself. */
+/** The answer to one of the proxy's own requests. */
 export interface SmallAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -35,19 +35,19 @@ interface Hop {
   send(origin: string, request: RawRequest, passOn: PassOn): void;
 }
 
-/** The connection pool to the model's provider; bodies are forwarded as raw bytes. */
+/** Connection pool for one provider; bodies are forwarded as raw bytes. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #basePath: string;
   readonly #undici: UndiciHop;
-  /** For the proxy's own requests, so that they take no connection from the clients' requests. */
+  /** Separate pool for the proxy's own requests, so that they do not delay client requests. */
   #ownDispatcher: Dispatcher | null = null;
   /** Used after the first unsolicited `100 Continue`. */
   #node: NodeHop | null = null;
   readonly origin: string;
-  /** Where connections go, and what precedes the paths: for plain HTTP, an outbound proxy receives absolute URLs. */
+  /** Connection target and path prefix. For plain HTTP, an outbound proxy receives absolute URLs. */
   readonly connection: Connection;
-  /** URL of the outbound proxy with its user name and password, or `null`. */
+  /** URL of the outbound proxy with user name and password, or `null`. */
   readonly proxy: string | null;
 
   constructor(options: UpstreamOptions) {
@@ -84,7 +84,7 @@ export class Upstream {
     if (end.kind === 'lost') {
       const fresh = new UndiciHop(this.#dispatcher());
       end = await attempt(this.#node ?? fresh, false);
-      void fresh.close().catch(() => {}); // its answer is complete
+      void fresh.close().catch(() => {}); // the answer is complete
     }
     const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
     if (continued) this.#node ??= this.#nodeHop();
@@ -93,7 +93,7 @@ export class Upstream {
   }
 
   /**
-   * Sends a small request on behalf of the proxy itself, with a client's headers.
+   * Sends a small request of the proxy itself, with a client's headers.
    *
    * @param timeoutMs - time limit for the whole exchange
    * @throws if there is no answer in time, or it is too large
@@ -115,7 +115,7 @@ export class Upstream {
     return { status: answer.statusCode, body: Buffer.concat(pieces) };
   }
 
-  /** Accepts no further requests; running ones end normally. */
+  /** Accepts no further requests; in-flight ones complete normally. */
   retire(): void {
     this.#undici.retire();
   }
@@ -151,17 +151,17 @@ export class Upstream {
 }
 
 export interface Connection {
-  /** Destination of connections. */
+  /** Origin to connect to. */
   readonly origin: string;
   /** Prefix of request paths. */
   readonly prefix: string;
   /** Headers for the outbound proxy: name, value, … */
   readonly headers: readonly string[];
-  /** The proxy that tunnels connections, or `null`. */
+  /** URL of the proxy that tunnels connections, or `null`. */
   readonly tunnel: string | null;
 }
 
-/** A proxy receives absolute URLs for plain HTTP, and tunnels encrypted connections. */
+/** Proxies receive absolute URLs for plain HTTP, and tunnel encrypted connections. */
 function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
   if (proxy === null) return { origin, prefix: '', headers: [], tunnel: null };
   if (origin.startsWith('https:')) return { origin, prefix: '', headers: [], tunnel: proxy };
@@ -178,13 +178,13 @@ function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
   };
 }
 
-/** Connections kept for node:http. */
+/** Keep-alive agent for node:http. */
 export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   if (tunnel !== null) return new HttpsProxyAgent(tunnel, { keepAlive: true });
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 }
 
-/** Narrows the result of the last attempt, which cannot ask for another one. */
+/** Narrows the result of the last attempt, which cannot be retried. */
 function finalExchange(end: Exchange | Unanswered): Exchange {
   if (end.kind === 'lost' || end.kind === 'continued') throw new Error('the last attempt asked for another retry');
   return end;

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 export function bareAnswer(req: IncomingMessage, socket: Socket): ServerResponse {
   const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
-  res.on('error', () => {}); // a client that disconnected
+  res.on('error', () => {}); // client disconnected
   res.assignSocket(socket);
   res.once('finish', () => {
     res.detachSocket(socket);

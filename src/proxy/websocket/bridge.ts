@@ -3,24 +3,24 @@ import type { RawData } from 'ws';
 import type { Turns } from '../../core/decide/turns.ts';
 import type { SecretMask } from '../doors/lent-keys.ts';
 
-/** Observes and may change messages. */
+/** Observes messages and may change them. */
 export interface BridgeWatch {
-  /** The message to forward for a client's message, usually its own bytes; `null`: none. Never rejects. */
+  /** Returns the message to forward, usually the same bytes, or `null` to drop it. Never rejects. */
   fromClient(data: Buffer, isBinary: boolean): Buffer | null | Promise<Buffer | null>;
   /** Whether to forward an upstream message to the client. Never throws. */
   fromUpstream(data: Buffer, isBinary: boolean): boolean;
-  /** The connection has ended. `clientFirst`: the client closed it. Called once. */
+  /** Called once when the connection has ended. `clientFirst`: the client closed it. */
   closed(clientFirst: boolean): void;
 }
 
-/** Bytes buffered for a slow reader before reading from the other side pauses. */
+/** Above this number of buffered bytes for a slow reader, reading from the other side pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 const NO_STATUS = 1005;
 const ABNORMAL = 1006;
 
 /**
- * Joins two WebSockets: forwards messages, pings, pongs and closing in both directions and in order, with
+ * Connects two WebSockets: forwards messages, pings, pongs and close frames in both directions, in order and with
  * back-pressure.
  */
 export class Bridge {
@@ -28,14 +28,14 @@ export class Bridge {
   readonly #upstream: Side;
   readonly #watch: BridgeWatch;
   readonly #turns: Turns;
-  /** Processes the client's messages one after the other. */
+  /** Serialises the client's messages. */
   #inOrder: Promise<void> = Promise.resolve();
   #ended = false;
 
   /**
    * @param upstream - paused; the bridge resumes it
    * @param turns - shared by all connections, because a client may send thousands of messages at once
-   * @param mask - hides a key of the proxy in what the upstream sends
+   * @param mask - hides the proxy's key in messages from the upstream
    */
   constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns, mask?: SecretMask) {
     this.#client = new Side(client);
@@ -51,23 +51,23 @@ export class Bridge {
     upstream.resume();
   }
 
-  /** Sends a message of the proxy itself to the upstream. */
+  /** Sends one of the proxy's own messages to the upstream. */
   sendUp(text: Buffer): void {
     this.#upstream.send(text, false, () => {});
   }
 
-  /** Sends a message of the proxy itself to the client. */
+  /** Sends one of the proxy's own messages to the client. */
   sendDown(text: Buffer): void {
     this.#client.send(text, false, () => {});
   }
 
-  /** Ends both sides with a close code. */
+  /** Closes both sides with a close code. */
   close(code: number, reason: string): void {
     this.#client.close(code, Buffer.from(reason));
     this.#upstream.close(code, Buffer.from(reason));
   }
 
-  /** @param hidden - changes what else is sent on: data of pings and pongs, and the reason of the end */
+  /** @param hidden - masks ping and pong data, and the close reason */
   #join(
     from: Side,
     to: Side,
@@ -78,8 +78,7 @@ export class Bridge {
     socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
     socket.on('ping', (data) => to.socket.ping(hidden(data)));
     socket.on('pong', (data) => to.socket.pong(hidden(data)));
-    // 'close' follows; without this, ws would first wait for the closing handshake after a broken frame from the
-    // upstream
+    // 'close' follows; after a broken upstream frame, ws would first wait for the closing handshake
     socket.on('error', () => from === this.#upstream && socket.terminate());
     socket.on('close', (code, reason) => {
       const clientFirst = from === this.#client;
@@ -91,7 +90,7 @@ export class Bridge {
   }
 
   #fromClient(data: Buffer, isBinary: boolean): void {
-    this.#client.hold(); // later messages stay in the client's own buffers
+    this.#client.hold(); // later messages stay in the client's socket buffers
     const passOn = (out: Buffer | null): void => {
       if (out !== null) pass(out, isBinary, this.#client, this.#upstream);
     };
@@ -103,7 +102,7 @@ export class Bridge {
   }
 }
 
-/** Forwards a message; pauses the sender while too much is buffered. */
+/** Forwards a message, and pauses the sender while too much is buffered. */
 function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
   const isSlow = to.socket.bufferedAmount + data.length > MAX_WAITING_BYTES;
   if (isSlow) from.hold();
@@ -112,7 +111,7 @@ function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
   });
 }
 
-/** One of the two WebSockets, with the number of reasons to pause it. */
+/** One of the two WebSockets, with a count of the reasons for pausing it. */
 class Side {
   readonly socket: WebSocket;
   #holds = 0;
@@ -131,19 +130,19 @@ class Side {
     if (this.#holds === 0) this.socket.resume();
   }
 
-  /** @param onSent - called once the message was sent or has failed */
+  /** @param onSent - called when the message was sent or has failed */
   send(data: Buffer, binary: boolean, onSent: () => void): void {
     this.socket.send(data, { binary }, onSent);
   }
 
-  /** Closes it as the other side closed: with the same code and reason, without any, or abruptly. */
+  /** Closes the socket in the way the other side closed: with the same code and reason, without any, or abruptly. */
   close(code: number, reason: Buffer): void {
     const { socket } = this;
     if (code === ABNORMAL) {
       socket.terminate();
       return;
     }
-    socket.resume(); // otherwise the other side's close frame would never be read
+    socket.resume(); // otherwise the peer's close frame would never be read
     if (code === NO_STATUS) socket.close();
     else socket.close(code, reason);
   }

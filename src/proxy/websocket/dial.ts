@@ -7,20 +7,20 @@ import { type LoopGuard, pairsOf, requestHeaders } from '../upstream/headers.ts'
 import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
-/** Maximum size of a message after reassembly and decompression: a connection holds one in each direction. */
+/** Maximum size of a reassembled and decompressed message; a connection holds one per direction. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
-/** Maximum number of fragments of one message; each takes some memory in addition to its bytes. */
+/** Maximum number of fragments per message; each takes additional memory. */
 export const MAX_FRAGMENTS = 1_000_000;
 
 /** The result of a WebSocket request to the upstream. */
 export type Dialled =
-  /** Open, and paused until resumed; `answer` has the headers of the handshake. */
+  /** Open, but paused; `answer` has the handshake headers. */
   | { readonly kind: 'open'; readonly upstream: WebSocket; readonly answer: IncomingMessage }
-  /** Another answer, with an unread body. */
+  /** Refused with an HTTP answer, whose body is unread. */
   | { readonly kind: 'answered'; readonly answer: IncomingMessage }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** Handshake headers of the client that are not forwarded, because the upstream handshake sets its own. */
+/** Client handshake headers that are not forwarded, because the upstream handshake sets its own. */
 const HANDSHAKE = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -35,7 +35,7 @@ export interface DialOptions {
   readonly headersTimeoutMs: number;
 }
 
-/** Opens the upstream WebSocket for a client's. Never rejects. */
+/** Opens the upstream WebSocket for a client. Never rejects. */
 export function dial(
   req: IncomingMessage,
   { upstream, path }: Pick<Destination, 'upstream' | 'path'>,
@@ -50,7 +50,7 @@ export function dial(
     try {
       socket = new WebSocket(url, protocolsOf(req), {
         headers: { ...fieldsOf(req), via: hops.next(req.headers) },
-        // only if the client offers it: over a network, compression pays off
+        // only if the client offers it; compression pays off over the internet
         perMessageDeflate: extensions.includes('permessage-deflate'),
         autoPong: false,
         maxPayload: MAX_MESSAGE_BYTES,
@@ -74,7 +74,7 @@ export function dial(
       answer = head;
     });
     socket.once('open', () => {
-      socket.pause(); // no message may arrive before there is a listener
+      socket.pause(); // messages must not arrive before there is a listener
       if (answer) done({ kind: 'open', upstream: socket, answer });
     });
     socket.once('unexpected-response', (_request, head) => done({ kind: 'answered', answer: head }));
@@ -85,7 +85,7 @@ export function dial(
   });
 }
 
-/** The client's end-to-end headers; repeated names as a list. */
+/** The client's end-to-end headers; repeated names become a list. */
 function fieldsOf(req: IncomingMessage): Record<string, string | string[]> {
   const fields = groupBy(pairsOf(requestHeaders(req.rawHeaders, HANDSHAKE)), ([name]) => name.toLowerCase());
   return Object.fromEntries(

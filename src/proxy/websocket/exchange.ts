@@ -8,11 +8,11 @@ import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** A request in a frame, as sent to the upstream. */
+/** A request in a frame, as sent to the upstream.  */
 export interface SentFrame {
   readonly context: RequestContext;
   readonly dialect: Dialect;
-  /** As received from the client. */
+  /** Frame as received from the client. */
   readonly original: Buffer;
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
@@ -28,7 +28,7 @@ export class FrameExchange {
   readonly requestId: string;
   readonly pruned: PrunedRequest;
   readonly watched: WatchedAnswer | undefined;
-  /** Whether the upstream accepted only the unpruned form. */
+  /** Whether the upstream rejected the pruned form. */
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'original' | 'pruned'>;
   #reader = new AnswerReader();
@@ -37,7 +37,7 @@ export class FrameExchange {
   #bytesOut: number;
   readonly #fallbacks: string[];
   #firstByteMs: number | null = null;
-  /** The client's frame while it may have to be resent; else `null`. */
+  /** The client's frame while it may have to be resent; otherwise `null`. */
   #original: Buffer | null;
 
   constructor({ original, pruned, ...about }: SentFrame) {
@@ -45,7 +45,7 @@ export class FrameExchange {
     this.pruned = pruned;
     this.watched = about.watched;
     this.#about = about;
-    // once the provider has accepted cuts of this conversation, the unpruned request would change its history
+    // after accepted cuts, an unpruned request would change the conversation's history
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
     this.#startedAt = performance.now() - about.pruneMs;
     this.#bytesIn = original.length;
@@ -53,7 +53,7 @@ export class FrameExchange {
     this.#fallbacks = [...pruned.fallbacks];
   }
 
-  /** Whether an event of its answer has arrived. */
+  /** Whether any event of the answer has arrived. */
   get started(): boolean {
     return this.#firstByteMs !== null;
   }
@@ -65,15 +65,15 @@ export class FrameExchange {
     if (!this.isOver) this.#original = null;
   }
 
-  /** Whether the last event of its answer has arrived. */
+  /** Whether the last event of the answer has arrived. */
   get isOver(): boolean {
     return this.#reader.isOver;
   }
 
   /**
-   * The upstream refused the pruned form.
+   * Handles a refusal of the pruned form.
    *
-   * @returns the frame to send instead; `null`: none
+   * @returns the frame to send instead, or `null`
    */
   refused(status: number): Buffer | null {
     const original = this.#original;
@@ -87,12 +87,12 @@ export class FrameExchange {
     return original;
   }
 
-  /** What its answer reported so far. */
+  /** Facts reported by the answer so far. */
   answer(): Answer {
     return this.#reader.end();
   }
 
-  /** What the report shows. */
+  /** The rewritten request to report. */
   get #shown(): PrunedRequest['rewritten'] {
     return this.pruned.dryRun ?? this.pruned.rewritten;
   }

@@ -1,23 +1,20 @@
 import { JsonCursor } from '../../wires/json/cursor.ts';
 
-/** The frame that requests an answer. */
+/** Type of a frame that requests an answer. */
 export const RESPONSE_CREATE = 'response.create';
-/** The event with the state of a subscription's limits. */
+/** Type of an event with the state of a subscription's limits. */
 export const LIMITS = 'codex.rate_limits';
 
-/** Bytes at either end within which clients and providers write the type of a frame. */
+/** The `type` field lies within this many bytes of either end of a frame. */
 const EDGE_BYTES = 120;
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;
 const TYPE_LAST = /"type"\s*:\s*"([\w.-]+)"\s*\}\s*$/;
-/**
- * Maximum size of a frame that is searched from end to end. Set by hand: a dense frame of 32 MB would block the event
- * loop for 2 s.
- */
+/** Larger frames are not fully searched: a dense frame of 32 MB would block the event loop for 2 s. */
 const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 
 /**
- * The `type` of a frame that is one JSON object, else `''`. In a frame of more than 4 MB it is read only where it is
- * the first or the last field.
+ * The `type` of a frame that is one JSON object, otherwise `''`. In frames above 4 MB, only the first and the last
+ * field are read.
  */
 export function typeOfFrame(frame: Buffer): string {
   const [, first] = TYPE_FIRST.exec(frame.toString('latin1', 0, EDGE_BYTES)) ?? [];

@@ -25,46 +25,46 @@ export interface FrameOptions extends PruneStepOptions {
   readonly keepsLedger?: boolean;
   /** Whether the ledger counts the user's words of correction. */
   readonly countsCorrections?: boolean;
-  /** Observes the answers to all requests, except requests of foreign pages. */
+  /** Observes the answers to all requests except those from foreign web pages. */
   readonly answers?: AnswerWatch | undefined;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Reports that a connection's frames are forwarded unread because their format is unknown. Once per connection. */
+  /** Called once per connection if its frames are forwarded unread because their format is unknown. */
   readonly onNotUnderstood: (reason: string) => void;
 }
 
 /** Facts about a connection. */
 export interface Connected {
-  /** The context of its upgrade request. */
+  /** The context of the upgrade request. */
   readonly context: RequestContext;
-  /** Its upgrade request, as observers of answers need it. */
+  /** The upgrade request, as passed to observers of answers. */
   readonly begun: BegunRequest;
-  /** The fields of the upstream's answer to the upgrade: name, value, … */
+  /** Headers of the upstream's answer to the upgrade: name, value, … */
   readonly fields: readonly string[];
-  /** A page of another origin may have opened it: nothing is read or stored. */
+  /** Whether a page of another origin may have opened the connection: nothing is read or stored. */
   readonly foreign: boolean;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
-  /** Sends a message of the proxy itself to the upstream. */
+  /** Sends one of the proxy's own messages to the upstream. */
   readonly send: (text: Buffer) => void;
-  /** The connection has ended. */
+  /** Called when the connection has ended. */
   readonly onClosed: () => void;
 }
 
-/** Errors caused by the connection, not by the cuts: resending the request unpruned would not help. */
+/** Errors caused by the connection, not by cuts: resending the request unpruned would not help. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
-/** Prunes the requests in frames of one connection, and reports each of them. */
+/** Prunes and reports the requests in the frames of one connection. */
 export class Frames implements BridgeWatch {
   readonly #options: FrameOptions;
   readonly #connected: Connected;
   readonly #step: PruneStep;
   #current: FrameExchange | null = null;
-  /** A request arrived before the previous one was answered: events cannot be attributed. */
+  /** A request arrived before the previous one was answered, so events cannot be attributed. */
   #overlapping = false;
   #ended = false;
-  /** A client may send thousands of unread frames: a log line and an event for each would fill the disk. */
+  /** Limits logging: a client may send thousands of unread frames, which would fill the disk. */
   #reportedUnread = false;
 
   constructor(options: FrameOptions, connected: Connected) {
@@ -108,7 +108,7 @@ export class Frames implements BridgeWatch {
     this.#connected.onClosed();
   }
 
-  /** Limits that the provider reports outside any request, such as in its answer to the upgrade. */
+  /** Records limits reported outside any request, such as in the answer to the upgrade. */
   #noteLimits(note: (watched: WatchedAnswer) => void): void {
     const { answers, clock } = this.#options;
     const watched = answers?.begin(this.#connected.begun);
@@ -146,7 +146,7 @@ export class Frames implements BridgeWatch {
   #event(exchange: FrameExchange, frame: Buffer): boolean {
     if (typeOfFrame(frame) === LIMITS) {
       exchange.watched?.limits(frame);
-      return true; // it may precede the answer: the request can still be refused
+      return true; // the event may precede the answer, so the request can still be refused
     }
     const isFirst = !exchange.started;
     exchange.event(frame);
@@ -161,7 +161,7 @@ export class Frames implements BridgeWatch {
     return original === null;
   }
 
-  /** The upstream answers. If it accepted only the unpruned form, the conversation is not pruned any more. */
+  /** Called when the upstream answers. If it accepted only the unpruned form, the conversation is no longer pruned. */
   #accepted({ requestId, pruned, wasRefused }: FrameExchange): void {
     if (!wasRefused || pruned.rewritten === null) return;
     const { refused, onFailure } = this.#options;
@@ -197,8 +197,8 @@ export class Frames implements BridgeWatch {
 }
 
 /**
- * The status and the code of the last event of an answer: `{"type": "error", "status": 400, "error": {"code": …}}`,
- * where the status may also be called `status_code`; 200 for other events.
+ * Status and code of an answer's last event: `{"type": "error", "status": 400, "error": {"code": …}}`, with
+ * `status_code` as an alternative name; 200 for other events.
  */
 function outcomeOf(frame: Buffer): { readonly status: number; readonly code: string } {
   const event = parsed(frame.toString('utf8'));

@@ -15,16 +15,16 @@ import { type Dialled, type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES 
 import { type FrameOptions, Frames } from './frames.ts';
 
 export interface WebSocketOptions extends FrameOptions, DialOptions {
-  /** The destination of an upgrade request; `null` if this wire has no WebSocket. */
+  /** Destination of an upgrade request; `null` if this wire has no WebSocket. */
   readonly destinationOf: (req: IncomingMessage) => Destination | Refused | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
-  /** A WebSocket was opened. @returns to be called once it has closed and its requests are reported */
+  /** Called when a WebSocket was opened. @returns a callback for when it has closed and its requests were reported */
   readonly onOpened?: (req: IncomingMessage) => () => void;
-  /** The upstream did not open a WebSocket: it sent this status, or the request failed. */
+  /** Called if the upstream did not open a WebSocket: it sent this status, or the request failed. */
   readonly onNotOpened: (status: number, upstreamError: string | null) => void;
 }
 
-/** Idle time after which TCP probes a connection. */
+/** Idle time after which TCP keep-alive probes a connection. */
 const KEEP_ALIVE_MS = 60_000;
 /** RFC 6455 §7.4.1: an endpoint is going away. */
 const GOING_AWAY = 1001;
@@ -40,7 +40,7 @@ export class WebSocketHandler {
   readonly #server: WebSocketServer;
   readonly #open = new Set<Open>();
   readonly #turns = new Turns();
-  /** Headers of the next `101`, which ws writes synchronously. */
+  /** Headers of the next `101`; ws writes them synchronously. */
   #fields: readonly string[] = [];
   #protocol = '';
   #draining = false;
@@ -50,9 +50,9 @@ export class WebSocketHandler {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      perMessageDeflate: false, // the client is on the same network: compression costs more than it saves
+      perMessageDeflate: false, // the client is nearby: compression costs more than it saves
       autoPong: false,
-      allowSynchronousEvents: false, // one frame in each turn of the loop: thousands of pings may arrive in one piece
+      allowSynchronousEvents: false, // one frame per event-loop turn: thousands of pings may arrive in one chunk
       maxPayload: MAX_MESSAGE_BYTES,
       maxFragments: MAX_FRAGMENTS,
       handleProtocols: () => this.#protocol || false,
@@ -60,7 +60,7 @@ export class WebSocketHandler {
     this.#server.on('headers', (headers: string[]) => headers.push(...this.#fields));
   }
 
-  /** Whether a WebSocket belongs to this wire: a POST to the same path would use a model. */
+  /** Whether an upgrade belongs to this wire: a POST to the same path would use a model. */
   claims(req: IncomingMessage): boolean {
     return this.#options.destinationOf(req) !== null;
   }
@@ -79,7 +79,7 @@ export class WebSocketHandler {
     }
   }
 
-  /** Closes connections as soon as no answer is in progress; clients open new ones elsewhere. */
+  /** Closes connections as soon as no answer is in progress; clients reconnect elsewhere. */
   drain(): void {
     this.#draining = true;
     for (const { bridge, frames } of this.#open) if (!frames.isBusy) bridge.close(GOING_AWAY, 'shutting down');
@@ -148,7 +148,7 @@ export class WebSocketHandler {
     const context = contextOf(req, '', to);
     const onReport: FrameOptions['onReport'] = (report, bytes) => {
       this.#options.onReport(report, bytes);
-      // one more event may be on its way to the client and must be sent before closing
+      // one more event may be in transit to the client and must be sent before closing
       if (this.#draining) setImmediate(() => this.drain());
     };
     const frames = new Frames(
@@ -173,7 +173,7 @@ export class WebSocketHandler {
   }
 }
 
-/** The upstream's headers for the client, as lines, without those of its handshake. */
+/** The upstream's headers for the client as lines, without handshake headers. */
 function fieldsFor({ rawHeaders }: IncomingMessage): string[] {
   return pairsOf(responseHeaders(rawHeaders))
     .filter(([name]) => !/^sec-websocket-/i.test(name))

@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Serves a request whose `Upgrade` header names an unsupported protocol (`h2c`) as an ordinary request. Because the
- * server has an upgrade listener, it detaches every such connection. The connection is handed back to the server with
- * the request rewritten without that header.
+ * Serves a request whose `Upgrade` header names an unsupported protocol (`h2c`) as an ordinary request. Node detaches
+ * such connections because the server has an upgrade listener; they are returned to the server with that header removed
+ * from the request.
  *
  * @param head - bytes received after the request's headers
  */

@@ -17,7 +17,7 @@ import { bounded, type Rows } from '../sql/rows.ts';
 const MAX_FACETS = 500;
 const MAX_POINTS = 50_000;
 const MAX_COMPACTIONS = 1_000;
-/** Suffix of the project of a conversation with a verified history. */
+/** Suffix of the project key of a conversation with a verified history. */
 const BOUND = '\nbound';
 const PLAIN = "replace(c.project, ?, '')";
 const ABOUT = `c.id AS "row", c.name, c.task, c.turns, c.base_turn AS "baseTurn", c.messages, c.seen_ms AS "seenMs", c.project,
@@ -25,7 +25,7 @@ const ABOUT = `c.id AS "row", c.name, c.task, c.turns, c.base_turn AS "baseTurn"
 const BILL = `conversation, project, count(*) AS requests, max(model) AS model, count(DISTINCT model) AS models, max(wire) AS wire,
   min(at_ms) AS "firstMs", sum(dollars) AS dollars, sum(CASE WHEN dollars IS NULL THEN 0.0 ELSE dollars_without END) AS without,
   sum(coalesce(regret_dollars, 0.0)) AS "regretDollars", sum(regret_tokens) AS "regretTokens", max(removed_new) AS "biggestCut"`;
-/** The aggregate of a conversation's ledger rows by which each order sorts, if the order is based on the ledger. */
+/** Sort expression of each ledger-based order, over a conversation's ledger rows. */
 const SORTED_BY: Readonly<Record<Exclude<ConversationOrder, 'seen'>, string>> = {
   requests: 'count(*)',
   dollars: 'coalesce(sum(dollars), 0.0)',
@@ -50,7 +50,7 @@ interface BillRow {
   readonly biggestCut: number;
 }
 
-/** A condition with its values. */
+/** A SQL condition with its bound values. */
 interface Condition {
   readonly sql: string;
   readonly values: readonly unknown[];
@@ -178,7 +178,7 @@ function conditionsOf({ projects, client, model, wire, words, named }: Conversat
   ];
 }
 
-/** Conversations whose known facts contain the words, or that are named. */
+/** Condition for conversations whose facts contain the words, or whose name is listed. */
 function withWords(words: string, named: readonly string[]): Condition {
   const escaped = words.toLowerCase().replace(/[\\%_]/g, '\\$&');
   const within = `%${escaped}%`;

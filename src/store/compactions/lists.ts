@@ -8,9 +8,9 @@ import type {
 import { bounded, type Rows } from '../sql/rows.ts';
 import { change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
 
-/** A repeated compaction within this time is a retry, unless a conversation continued from the first one. */
+/** A repeated compaction within this time is a retry, unless a conversation already continued from the first one. */
 const RETRY_MS = 600_000;
-/** Longest time after which a conversation without a session can continue from a compaction of its project. */
+/** Maximum time after which a conversation without a session can continue from a compaction of its project. */
 const FOLLOW_MS = 3_600_000;
 const MAX_LISTED = 10_000;
 const SENT = 'fresh + write5m + write1h + read';
@@ -20,10 +20,10 @@ const LONG_PAUSE_MS = 3_600_000;
 const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
 
 const WHOLE = `${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END`;
-/** Conversations with a request above a length, or with a compaction. */
+/** Conversations with a request above a given length, or with a compaction. */
 const LONG = `SELECT conversation FROM main.ledger_turn WHERE at_ms >= ? AND ${WHOLE} > ? UNION
   SELECT continues FROM main.compaction WHERE at_ms >= ? UNION SELECT conversation FROM main.compaction WHERE at_ms >= ?`;
-/** When the request before `t` in its conversation ended: looked up only for the few that found no cache. */
+/** End time of the request before `t` in the conversation; looked up only for cache misses. */
 const BEFORE_MS = `SELECT b.at_ms FROM main.ledger_turn b WHERE b.conversation = t.conversation AND b.id < t.id AND b.project = t.project
   ORDER BY b.id DESC LIMIT 1`;
 

@@ -23,14 +23,14 @@ import {
 } from './steps.ts';
 import { type Found, findTraces, type Traces } from './traces.ts';
 
-/** Prunes and conversations in one transaction, so that other writers do not wait long. */
+/** Prunes and conversations per transaction, so that other writers do not wait long. */
 const PRUNES_AT_ONCE = 10;
 const CONVERSATIONS_AT_ONCE = 50;
-/** The erasure is repeated, because servers write events, bills and conversations about a second late. */
+/** Number of passes, because servers write events, bills and conversations about a second late. */
 const ROUNDS = 3;
 const LATE_MS = 1_500;
 
-/** What is to be erased. */
+/** The data to erase. */
 export interface Plan {
   readonly owners: readonly Owner[];
   readonly gone: readonly string[];
@@ -41,7 +41,7 @@ export interface Plan {
   readonly before: Found;
 }
 
-/** Erases the data of a project or a person, and searches the store for traces afterwards. */
+/** Erases the data of a project or a person, then searches the store for traces. */
 export class Erasure {
   readonly #sql: Sql;
   readonly #scrubber: Scrubber;
@@ -49,7 +49,7 @@ export class Erasure {
   readonly #tables: readonly MovedTable[];
   readonly #onDeleted: () => Promise<void>;
 
-  /** @param onDeleted - called after deletions, so that this process drops what it has cached */
+  /** @param onDeleted - called after deletions, to invalidate this process's caches */
   constructor(
     sql: Sql,
     scrubber: Scrubber,
@@ -63,16 +63,16 @@ export class Erasure {
     this.#onDeleted = onDeleted;
   }
 
-  /** What `erase` would find. Changes nothing. */
+  /** Reports what `erase` would delete. Changes nothing. */
   async preview(subject: Subject): Promise<Erased> {
     return reportOf(await this.#plan(subject), null);
   }
 
   /**
-   * Erases in small transactions, so that a server can run on. An erasure that was interrupted may be repeated.
+   * Erases in small transactions, so that servers can keep running. An interrupted erasure can be repeated.
    *
    * @param pseudonym - replaces names in events of the audit class
-   * @param full - whether the tables may be locked to write their files anew
+   * @param full - whether tables may be locked to rewrite their files
    */
   async erase(subject: Subject, pseudonym: string, full = false): Promise<Erased> {
     const plan = await this.#plan(subject);
@@ -95,7 +95,7 @@ export class Erasure {
     return reportOf(plan, { after, renamed, whole, scrubbed, samples: samples?.length ?? 0, files });
   }
 
-  /** As `expireProject`. */
+  /** See `expireProject`. */
   async expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
     const more = await expireProject(this.#sql, retention, ttlMs);
     await this.#onDeleted();
@@ -104,7 +104,7 @@ export class Erasure {
 
   /** @returns the number of renamed audit events */
   async #eraseOnce({ owners, gone, hashes, children, traces }: Plan, subject: Subject, name: string): Promise<number> {
-    // first, data that can only be found by way of the prunes
+    // first the data that is only reachable through the prunes
     await this.#eraseSent(new Set(gone));
     await this.#write(function* () {
       for (const { project } of owners) yield* eraseReplies(project);
@@ -189,13 +189,13 @@ export class Erasure {
     return [{ project, conversations: rows.map(({ name }) => name), whole: true }];
   }
 
-  /** Finds the conversations that a key paid for, in the ledger, which keeps their bills for a limited time. */
+  /** Finds the conversations that a key paid for, as far as the ledger still has their bills. */
   async #ofPayer(payer: string, known: readonly Owner[] = []): Promise<Owner[]> {
     const rows = await this.#sql.all<{ project: string; conversation: string }>(
       "SELECT DISTINCT project, conversation FROM main.ledger_turn WHERE key_id = ? AND key_id <> '' AND conversation <> ''",
       [payer],
     );
-    // an earlier round has ended the link from bills to the payer
+    // an earlier pass has already removed the payer from the bills
     for (const { project, conversations } of known) {
       rows.push(...conversations.map((conversation) => ({ project, conversation })));
     }
@@ -206,7 +206,7 @@ export class Erasure {
     }));
   }
 
-  /** Conversations of another project with the same names: they began with the same words. */
+  /** Conversations of other projects with the same names, because they began with the same words. */
   async #namedElsewhere({ project, conversations }: Owner): Promise<ReadonlySet<string>> {
     const rows = await this.#sql.all<{ name: string }>(
       'SELECT c.name FROM main.conversation c WHERE c.name IN LIST(?) AND FIRST_LINE(c.project) <> ?',
@@ -215,7 +215,7 @@ export class Erasure {
     return new Set(rows.map(({ name }) => name));
   }
 
-  /** The keys of decisions, and the hashes of texts that no other prune needs. */
+  /** Keys of decisions, and hashes of texts that no other prune needs. */
   async #namesOf(pruneIds: readonly string[]) {
     const keys: string[] = [];
     const hashes: string[] = [];
@@ -259,12 +259,12 @@ export class Erasure {
     return this.#sql.write(work, { waitMs: WAIT_MS });
   }
 
-  /** Repeats a step until it has nothing left to do. */
+  /** Repeats a step until it reports that nothing is left to do. */
   async #repeat(work: () => Steps<boolean>): Promise<void> {
     while (await this.#write(work));
   }
 
-  /** As `#repeat`. @returns the number of rows */
+  /** Like `#repeat`. @returns the total number of rows */
   async #sumOf(work: () => Steps<number>): Promise<number> {
     let sum = 0;
     for (let rows = 1; rows > 0; sum += rows) rows = await this.#write(work);

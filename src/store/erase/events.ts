@@ -14,7 +14,7 @@ interface EventRow {
 
 const PAGE = 500;
 
-/** The child agents that sent requests in some conversations. */
+/** Child agents that sent requests in the given conversations. */
 export async function childrenOf(rows: Rows, conversations: readonly string[]): Promise<readonly string[]> {
   const found = await rows.all<{ child_id: string }>(
     'SELECT DISTINCT child_id FROM main.event WHERE child_id IS NOT NULL AND run_id IN LIST(?)',
@@ -24,8 +24,8 @@ export async function childrenOf(rows: Rows, conversations: readonly string[]): 
 }
 
 /**
- * Deletes events with a trace. Audit events stay, because they are the evidence of what was done; names in
- * them are replaced by a pseudonym. @returns the number of renamed audit events
+ * Deletes events with a trace. Audit events are kept as evidence, with names replaced by a pseudonym. @returns the
+ * number of renamed audit events
  */
 export async function eraseEvents(sql: Sql, traces: Traces, pseudonym: string): Promise<number> {
   let renamed = 0;

@@ -5,7 +5,7 @@ export interface Owner {
   readonly project: string;
   /** Names of conversations. */
   readonly conversations: readonly string[];
-  /** The whole project, conversations included. */
+  /** Whether the whole project, with all conversations, is meant. */
   readonly whole: boolean;
 }
 
@@ -14,8 +14,7 @@ interface PruneRow {
 }
 
 /**
- * A charge does not name its project, so it does not count as a link if conversations of two projects have the same
- * name.
+ * Charges do not name a project, so they are no evidence of ownership if conversations of two projects share a name.
  */
 const OF_CONVERSATIONS = `
   SELECT l.prune_id FROM main.segment_prune l JOIN main.segment s ON s.id = l.segment
@@ -28,7 +27,7 @@ const OF_PROJECT = `
   SELECT p.prune_id FROM main.prune_owner o JOIN main.prune p ON p.id = o.prune WHERE o.project = ?
   UNION SELECT p.prune_id FROM main.recall r JOIN main.prune p ON p.id = r.prune WHERE r.project = ?
   UNION SELECT l.prune_id FROM main.segment_prune l JOIN main.segment s ON s.id = l.segment WHERE FIRST_LINE(s.project) = ?`;
-/** Without keys, texts of tool calls belong to no conversation; they count as those of the project `default`. */
+/** Without keys, texts of tool calls have no conversation and count as data of the project `default`. */
 const OF_NOBODY = `
   SELECT p.prune_id FROM main.prune p
   WHERE NOT EXISTS (SELECT 1 FROM main.prune_owner o WHERE o.prune = p.id)
@@ -50,16 +49,16 @@ const SEEN_ELSEWHERE = `
   SELECT p.prune_id FROM main.prune p JOIN main.recall r ON r.prune = p.id JOIN main.recall_seen v ON v.recall = r.id
   WHERE p.prune_id IN LIST(?) AND NOT v.conversation IN LIST(?)`;
 
-/** The project whose requests name none. */
+/** Project of requests that name none. */
 const DEFAULT_PROJECT = 'default';
 const PRUNE_ID = /\bprn_[0-9A-Z]{12}\b/g;
 
-/** The prune ids in a text. */
+/** Prune ids in a text. */
 export function pruneIdsIn(text: string): readonly string[] {
   return text.match(PRUNE_ID) ?? [];
 }
 
-/** The prunes that an owner's requests stored or showed. */
+/** Prunes that an owner's requests stored or contained. */
 export function* linkedPrunes({ project, conversations, whole }: Owner): Steps<string[]> {
   const found = new Set<string>();
   const add = (rows: readonly PruneRow[]): void => {
@@ -76,7 +75,7 @@ export function* linkedPrunes({ project, conversations, whole }: Owner): Steps<s
   return [...found];
 }
 
-/** The prunes among these that another project, or another conversation of the project, needs as well. */
+/** Prunes that another project, or another conversation of the project, needs too. */
 export function* neededElsewhere(
   { project, conversations, whole }: Owner,
   pruneIds: readonly string[],
@@ -96,7 +95,7 @@ export function* neededElsewhere(
   return needed;
 }
 
-/** Prunes of shortened tool descriptions, each with the projects whose conversations carry it. */
+/** Prunes of shortened tool descriptions, with the projects whose conversations contain them. */
 function* shelfPrunes(): Steps<Map<string, Set<string>>> {
   const rows = yield* all<{ project: string; cuts: string }>(
     "SELECT DISTINCT project, cuts FROM main.tool_shelf_conversation WHERE cuts <> '[]'",

@@ -11,17 +11,17 @@ export type Subject =
 export interface Erased {
   readonly conversations: number;
   /**
-   * Number of erased originals (with their prunes and decisions), and of those that stay because others sent the same
+   * Number of erased originals (with their prunes and decisions), and of originals kept because others sent the same
    * text.
    */
   readonly texts: number;
   readonly texts_shared: number;
   readonly children: number;
-  /** Rows with a trace of the subject, by table. */
+  /** Rows with a trace of the subject, per table. */
   readonly rows: Readonly<Record<string, { readonly before: number; readonly after: number }>>;
-  /** Decisions to leave a text whole name neither project nor person, so all of them were deleted. */
+  /** Decisions to leave texts whole. They name neither project nor person, so all were deleted. */
   readonly whole_decisions: number;
-  /** Events of the audit class, in which names were replaced by the pseudonym. */
+  /** Audit events in which names were replaced by the pseudonym. */
   readonly audit_events_renamed: number;
   readonly searched_again: { readonly tables: number; readonly rows: number; readonly found: number };
   readonly files: {
@@ -30,15 +30,15 @@ export interface Erased {
     readonly samples: number;
     readonly found: number;
   } | null;
-  /** Where erased words may remain, because it was not searched. */
+  /** Places that were not searched, where erased words may remain. */
   readonly not_searched: readonly string[];
-  /** The files were scrubbed, and no trace was found afterwards. */
+  /** Whether the files were scrubbed and no trace was found afterwards. */
   readonly complete: boolean;
-  /** What is missing for that: what to do, or the tables with traces; empty if it is complete. */
+  /** Instructions, or tables with traces, if the erasure is incomplete; otherwise empty. */
   readonly missing: readonly string[];
 }
 
-/** What an erasure did, besides its plan. */
+/** Results of an erasure, apart from its plan. */
 interface Done {
   readonly after: Found;
   readonly renamed: number;

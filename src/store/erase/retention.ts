@@ -9,17 +9,17 @@ const PRUNES = 10;
 const ROWS = 500;
 const WAIT_MS = 5_000;
 
-/** Prunes of a project that expire before a given time, whichever conversation stored them. */
+/** Prunes of a project that expire before a given time, regardless of the conversation that stored them. */
 const UNUSED = `
   SELECT p.prune_id FROM main.prune_owner o JOIN main.prune p ON p.id = o.prune WHERE o.project = ? AND p.expires_ms < ?
   UNION SELECT p.prune_id FROM main.recall r JOIN main.prune p ON p.id = r.prune WHERE r.project = ? AND p.expires_ms < ?
   LIMIT ${PRUNES}`;
 
 /**
- * Deletes, in one step, some data beyond a project's retention.
+ * Deletes some data beyond a project's retention, in one step.
  *
- * @param ttlMs - lifetime of a prune after its last use. Its expiry moves in steps of at most an eighth of that
- * @returns whether the next step has work to do as well
+ * @param ttlMs - lifetime of a prune after its last use. The expiry moves in steps of at most an eighth of it
+ * @returns whether there is more to do
  */
 export async function expireProject(
   sql: Sql,

@@ -1,25 +1,25 @@
-/** Removes deleted bytes from the files of a database, as far as possible while it is in use. */
+/** Removes deleted bytes from database files, as far as possible during operation. */
 export interface Scrubber {
-  /** Samples of the stored bytes of the prunes' texts, to be searched for; none if the files cannot be read. */
+  /** Byte samples of the prunes' stored texts, for a later search; none if the files cannot be read. */
   samples(pruneIds: readonly string[]): Promise<readonly Buffer[]>;
   /**
-   * Which of the samples the files contain; `null` where they cannot be read.
+   * Finds the samples that the files contain; `null` if the files cannot be read.
    *
-   * @param isErased - whether to leave out samples that also occur in texts that are still stored
+   * @param isErased - whether to skip samples that also occur in texts that are still stored
    */
   search(samples: readonly Buffer[], isErased: boolean): Promise<Searched | null>;
-  /** @param full - whether to rewrite the tables, which locks them meanwhile */
+  /** @param full - whether to rewrite the tables, which locks them */
   scrub(full: boolean): Promise<Scrubbed>;
 }
 
-/** What was done, for the record. */
+/** Report of a scrub. */
 export interface Scrubbed {
   readonly did: string;
-  /** No bytes of deleted rows are left in the files of the tables. */
+  /** Whether the table files contain no more bytes of deleted rows. */
   readonly isDone: boolean;
-  /** What remains to be done, as an instruction; absent if it is done. */
+  /** Instruction for what remains to be done; absent if nothing remains. */
   readonly remedy?: string;
-  /** Where deleted bytes may remain, because it cannot be searched from here. */
+  /** Places that cannot be searched from here, where deleted bytes may remain. */
   readonly notSearched: readonly string[];
 }
 

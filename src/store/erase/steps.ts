@@ -5,7 +5,7 @@ import { neededElsewhere, type Owner, pruneIdsIn } from './links.ts';
 const PRUNES = 'prune IN (SELECT id FROM main.prune WHERE prune_id IN LIST(?))';
 const OWN_SEGMENTS = `segment IN (SELECT s.id FROM main.segment s JOIN main.conversation c ON c.id = s.conversation
   WHERE FIRST_LINE(c.project) = ? AND (? = 1 OR c.name IN LIST(?)))`;
-/** Maximum number of rows deleted by one statement, so that other writers do not wait long. */
+/** Maximum number of rows deleted per statement, so that other writers do not wait long. */
 const ROWS = 500;
 
 interface PruneRow {
@@ -13,8 +13,8 @@ interface PruneRow {
 }
 
 /**
- * Releases prunes from an owner, and erases those that nobody else needs, with their decisions, originals and index
- * entries for recall. @returns the ids of erased prunes
+ * Releases prunes from an owner, and erases prunes without other owners, including decisions, originals and recall
+ * index entries. @returns the ids of erased prunes
  */
 export function* releasePrunes(owner: Owner, pruneIds: readonly string[]): Steps<readonly string[]> {
   const { project, conversations, whole } = owner;
@@ -77,7 +77,7 @@ export function* eraseConversations(project: string, names: readonly string[]): 
     [project],
   );
   const known = new Set(contents);
-  // its name begins with the wire
+  // the name begins with the wire
   const shelved = shelf.filter(({ conversation }) => known.has(conversation.slice(conversation.indexOf(' ') + 1)));
   yield* change('DELETE FROM main.tool_shelf_conversation WHERE id IN LIST(?)', [shelved.map(({ id }) => id)]);
   yield* change(`DELETE FROM main.compaction WHERE project = ? AND (continues IN LIST(?) OR conversation IN LIST(?))`, [
@@ -102,7 +102,7 @@ function* contentsOfNoOther(project: string, names: readonly string[]): Steps<st
   return [...own];
 }
 
-/** Deletes the bills of conversations and their states in the ledger. Sums are kept. */
+/** Deletes bills and ledger states of conversations. Sums are kept. */
 export function* eraseBills(project: string, names: readonly string[]): Steps<void> {
   yield* turn('ledger');
   const states = names.map((name) => `conversation\n${project}\n${name}`);
@@ -112,14 +112,14 @@ export function* eraseBills(project: string, names: readonly string[]): Steps<vo
   yield* eraseWaiting((name) => known.has(name));
 }
 
-/** Deletes requests that wait to be billed, by the names of their states. */
+/** Deletes unbilled requests, by the names of their states. */
 function* eraseWaiting(isOwn: (name: string) => boolean): Steps<void> {
   const waiting = yield* all<{ id: number; names: string }>('SELECT id, names FROM main.ledger_waiting');
   const own = waiting.filter(({ names }) => (JSON.parse(names) as string[]).some(isOwn));
   yield* change('DELETE FROM main.ledger_waiting WHERE id IN LIST(?)', [own.map(({ id }) => id)]);
 }
 
-/** Rows that name their project, rows of conversations excluded. */
+/** Tables whose rows name their project, except those of conversations. */
 const PROJECT_ROWS: readonly [table: string, key: string][] = [
   ['ledger_turn', 'id'],
   ['ledger_step', 'id'],
@@ -129,10 +129,10 @@ const PROJECT_ROWS: readonly [table: string, key: string][] = [
   ['tool_shelf_conversation', 'id'],
 ];
 
-/** Deletes some of a project's other rows; returns whether more may be left. */
+/** Deletes some of a project's other rows; returns whether there may be more. */
 export function* eraseProjectRows(project: string): Steps<boolean> {
   yield* turn('ledger');
-  // also of conversations that no other table names: without an examined text, failed, expired
+  // includes conversations that no other table names: without examined texts, failed, expired
   const prefix = `conversation\n${project}\n`;
   yield* change('DELETE FROM main.ledger_state WHERE substr(name, 1, length(CAST(? AS text))) = ?', [prefix, prefix]);
   yield* eraseWaiting((name) => name.startsWith(prefix));
@@ -149,7 +149,7 @@ export function* eraseProjectRows(project: string): Steps<boolean> {
   return most === ROWS;
 }
 
-/** Ends the link from bills to a key or a signed-in user; returns whether more may be left. */
+/** Removes a key or signed-in user from bills; returns whether there may be more. */
 export function* forgetPayer(keyId: string): Steps<boolean> {
   yield* turn('ledger');
   yield* change("DELETE FROM main.ledger_sum WHERE slice = 'key' AND key = ?", [keyId]);
@@ -158,8 +158,8 @@ export function* forgetPayer(keyId: string): Steps<boolean> {
 }
 
 /**
- * Deletes records of sent messages that name one of the prunes, from a row number on: the reason of a cut may contain
- * words of its text. @returns the number of the last row that was read, or `null` at the end
+ * Deletes sent-message records that name one of the prunes, from a row number on, because a cut's reason may contain
+ * words of the text. @returns the number of the last row read, or `null` at the end
  */
 export function* eraseSent(pruneIds: ReadonlySet<string>, after: number): Steps<number | null> {
   const rows = yield* all<{ id: number; body: string }>(
@@ -172,8 +172,8 @@ export function* eraseSent(pruneIds: ReadonlySet<string>, after: number): Steps<
 }
 
 /**
- * Deletes stored answers that may contain lines of texts, those of a project, and answers of models that name no
- * project: earlier versions stored them so.
+ * Deletes stored answers that may contain lines of texts: all of the project's, and model answers without a project, as
+ * stored by earlier versions.
  */
 export function* eraseReplies(project: string): Steps<void> {
   yield* change(
@@ -183,15 +183,15 @@ export function* eraseReplies(project: string): Steps<void> {
 }
 
 /**
- * Deletes some decisions to leave a text whole. They contain the user's words and name no project; a request that needs
- * one makes it again. @returns the number of deleted ones
+ * Deletes some decisions to leave texts whole. They contain user words and name no project; requests recreate them if
+ * needed. @returns the number of deleted decisions
  */
 export function* eraseWholeDecisions(beforeMs = Number.MAX_SAFE_INTEGER): Steps<number> {
   const some = `SELECT id FROM main.decision WHERE prune IS NULL AND expires_ms <= ? ORDER BY expires_ms LIMIT ${ROWS}`;
   return yield* change(`DELETE FROM main.decision WHERE id IN (${some})`, [beforeMs]);
 }
 
-/** Deletes a key that was revoked or has expired, with its counters; returns whether there was one. */
+/** Deletes a revoked or expired key with its counters; returns whether it existed. */
 export function* eraseKey(keyId: string, nowMs: number): Steps<boolean> {
   const ended = 'id = ? AND (revoked_ms IS NOT NULL OR expires_ms <= ?)';
   return (yield* change(`DELETE FROM main.access_key WHERE ${ended}`, [keyId, nowMs])) > 0;

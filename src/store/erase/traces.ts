@@ -4,13 +4,13 @@ import type { Rows } from '../sql/rows.ts';
 /** Values that identify erased data in any table. */
 export interface Traces {
   /**
-   * Names of conversations, prune ids, decision keys, hashes of texts, ids of child agents. Names that a conversation
-   * of another project also has are excluded.
+   * Names of conversations, prune ids, decision keys, hashes of texts, ids of child agents. Names shared with
+   * conversations of other projects are excluded.
    */
   readonly ids: ReadonlySet<string>;
   /** Projects whose rows may have traces. */
   readonly within: ReadonlySet<string>;
-  /** The project, if all of it is erased. */
+  /** Name of the project if all of it is erased, otherwise `null`. */
   readonly project: string | null;
   /** Id of a key, or `user:` and the name of a signed-in user. */
   readonly payer: string | null;
@@ -21,20 +21,20 @@ type Row = Readonly<Record<string, Cell>>;
 
 const WORD = /\w{8,}/g;
 /**
- * Columns that are not searched: `data` (originals are found by their hash, states of the ledger by their name) and
- * authors of settings, which are configuration. Rows of configuration tables are not counted.
+ * Columns that are not searched: `data` (originals are found by hash, ledger states by name) and authors of settings,
+ * which are configuration.
  */
 const UNREAD: readonly string[] = ['data', 'author'];
 const CONFIGURATION = new Set(['access_key', 'project_setting']);
 
-/** The number of rows with a trace, by table. */
+/** Number of rows with a trace, per table. */
 export interface Found {
   readonly byTable: ReadonlyMap<string, number>;
   readonly tables: number;
   readonly rows: number;
 }
 
-/** Reads all rows of the store, and counts those with a trace. */
+/** Reads all rows of the store, and counts rows with a trace. */
 export async function findTraces(rows: Rows, tables: readonly MovedTable[], traces: Traces): Promise<Found> {
   const byTable = new Map<string, number>();
   let read = 0;
@@ -78,7 +78,7 @@ function namesProject(table: string, column: string, cell: string, project: stri
   return table === 'reply' && column === 'key' && cell.startsWith(`${project}\n`);
 }
 
-/** As it stands within a JSON string. */
+/** A text as it appears inside a JSON string. */
 function escaped(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

@@ -12,7 +12,7 @@ export interface Progress {
 
 /** The result of a move. */
 export interface Moved {
-  /** Rows on each side, by table. */
+  /** Number of rows on each side, per table. */
   readonly rows: Readonly<Record<string, number>>;
   /** Originals that were read back and verified by their hash. */
   readonly originals: number;
@@ -20,10 +20,10 @@ export interface Moved {
 
 /**
  * Copies everything from one store into an empty one, or resumes an earlier move of the same store after the last row
- * of each table. Then both sides are read again and compared row by row.
+ * of each table. Afterwards both sides are compared row by row.
  *
- * @param hashOf - the hash under which an original is stored
- * @throws UserError if the target contains other data, or if the two sides differ at the end
+ * @param hashOf - hash function of stored originals
+ * @throws UserError if the target contains other data, or if the sides differ at the end
  */
 export async function moveStore(
   from: Side,

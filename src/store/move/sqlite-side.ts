@@ -8,7 +8,7 @@ import type { MovedTable, Side, Value } from './tables.ts';
 export function openSqliteSide(path: string, readonly: boolean, parts: readonly PartTables[]): Side {
   const connection = new Connection({ path, readonly, maxFileBytes: 0, sync: 'normal', parts });
   const { db } = connection;
-  // SQLite stores the bytes of originals in their own table
+  // SQLite stores the bytes of originals in a separate table
   const isApart = ({ name }: MovedTable, column: string): boolean => name === 'snapshot' && column === 'data';
   const columnOf = (table: MovedTable, column: string): string => (isApart(table, column) ? 'c.data' : `t.${column}`);
   const fromOf = ({ name }: MovedTable): string =>
@@ -44,7 +44,7 @@ export function openSqliteSide(path: string, readonly: boolean, parts: readonly 
       })();
     },
     async finish() {
-      for (const sql of parts.flatMap(({ afterMove }) => afterMove)) db.prepare(sql).run(); // other sequences continue after their largest number ever used
+      for (const sql of parts.flatMap(({ afterMove }) => afterMove)) db.prepare(sql).run(); // other sequences continue by themselves
     },
     async origin() {
       const row = db.prepare('SELECT name FROM meter WHERE name LIKE ?').pluck().get('moved_from:%');

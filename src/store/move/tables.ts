@@ -6,12 +6,12 @@ export type Value = string | number | Uint8Array | null;
 
 export interface MovedTable {
   readonly name: string;
-  /** Unique columns by which rows are sorted and found. */
+  /** Unique columns used for sorting and look-up. */
   readonly key: readonly string[];
   readonly columns: readonly string[];
   /** Text columns that may contain NUL, which PostgreSQL's text type cannot store. */
   readonly text: readonly string[];
-  /** Rows read at a time; few if they are large. */
+  /** Rows per page; few for large rows. */
   readonly page: number;
 }
 
@@ -26,14 +26,14 @@ const table = (...[name, key, columns, text = '', page = 1_000]: MovedRow): Move
   page,
 });
 
-/** `movedTables`, followed by the tables of parts. */
+/** `movedTables`, followed by the tables of optional parts. */
 export function movedWith(parts: readonly PartTables[]): readonly MovedTable[] {
   return [...movedTables, ...parts.flatMap(({ moved }) => moved.map((row) => table(...row)))];
 }
 
 /**
- * All moved tables of the product, in an order in which no row refers to a later table. Counters kept by triggers
- * (`meter`, `conversation_bytes`, `directive_generation`, those of parts) are rebuilt by the other side's triggers.
+ * All tables to move, ordered so that no row refers to a later table. Counters kept by triggers (`meter`,
+ * `conversation_bytes`, `directive_generation`, and counters of parts) are rebuilt by the target's triggers.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
@@ -41,7 +41,7 @@ export const movedTables: readonly MovedTable[] = [
   table('decision', 'id', 'id key prune body expires_ms'),
   table('charge', 'prune', 'prune conversation bytes', 'conversation'),
   table('prune_owner', 'prune project', 'prune project', 'project'),
-  // without the index, which the other side builds itself
+  // without the index, which the target builds itself
   table(
     'recall',
     'id',
@@ -112,21 +112,21 @@ export const movedTables: readonly MovedTable[] = [
   table('project_setting', 'id', 'id project at_ms author settings', 'project author settings'),
 ];
 
-/** One side of a move: rows in pages, sorted by key. */
+/** One side of a move, with rows in pages sorted by key. */
 export interface Side {
   count(table: MovedTable): Promise<number>;
   /** Rows after a key, at most one page. */
   read(table: MovedTable, after: readonly Value[] | null): Promise<readonly (readonly Value[])[]>;
-  /** The key of the last row, or `null` when there is none. */
+  /** Key of the last row, or `null` if the table is empty. */
   last(table: MovedTable): Promise<readonly Value[] | null>;
-  /** Adds rows, all or none. Existing rows stay unchanged. */
+  /** Adds rows, all or none; existing rows stay unchanged. */
   add(table: MovedTable, rows: readonly (readonly Value[])[]): Promise<void>;
-  /** Completes a move: sequences continue after their last number. */
+  /** Completes a move by setting sequences to their last number. */
   finish(): Promise<void>;
   /** The source of an earlier move into this store, or `null`. */
   origin(): Promise<string | null>;
   markOrigin(source: string): Promise<void>;
-  /** An identity of the stored data that does not change while rows are added; for `origin`. */
+  /** Identity of the stored data, used for `origin`; independent of added rows. */
   readonly name: string;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { SearchTerm } from '../../core/ports/recall.ts';
 
-/** Number of a project's results, their total length, and the range of their rows. */
+/** Number of a project's results, their total length, and their row range. */
 export interface ProjectSize {
   readonly results: number;
   readonly chars: number;
@@ -11,26 +11,23 @@ export interface ProjectSize {
 
 export const NOTHING: ProjectSize = { results: 0, chars: 0, first: 0, last: 0 };
 
-/**
- * Maximum number of results counted for a term; for more common terms, the number is estimated from the range of the
- * counted rows.
- */
+/** Maximum number of results counted per term; beyond it, the number is extrapolated from the range of counted rows. */
 export const MOST_COUNTED = 1_000;
-/** The size of a project with more results is counted again after `COUNTED_MS` only. */
+/** The size of a project with more results is recounted only after `COUNTED_MS`. */
 export const LARGE_PROJECT = 1_000;
 const COUNTED_MS = 60_000;
 const MAX_PROJECTS = 100;
-/** Limits on the results considered for a query, newest first: maximum and minimum per term, and maximum in total. */
+/** Limits for the results considered per query, newest first: maximum and minimum per term, and maximum in total. */
 const MOST_OF_TERM = 4_000;
 const LEAST_OF_TERM = 500;
 const MOST_OF_QUERY = 6_000;
 
-/** Sizes of large projects by name. */
+/** Cache of the sizes of large projects, by name. */
 export function sizesOfProjects(): BoundedMap<string, ProjectSize> {
   return new BoundedMap(MAX_PROJECTS, COUNTED_MS);
 }
 
-/** Estimates the number of results with a term, of which `count` were counted, back to the row `oldest`. */
+/** Estimates the number of results with a term from `count` results counted back to the row `oldest`. */
 export function estimatedCount({
   count,
   oldest,
@@ -41,20 +38,20 @@ export function estimatedCount({
   return Math.max(count, Math.round((count * (last - first + 1)) / Math.max(1, last - oldest + 1)));
 }
 
-/** The number of results considered per term, for a query of this many terms. */
+/** Number of results considered per term, for a query with this many terms. */
 export function resultsOfTerm(terms: number): number {
   return Math.min(MOST_OF_TERM, Math.max(LEAST_OF_TERM, Math.floor(MOST_OF_QUERY / Math.max(1, terms))));
 }
 
 /** Maximum number of candidates weighed by length before the best are chosen. */
 export const MOST_WEIGHED = 300;
-/** Number of the rarest terms that select candidates. */
+/** Number of rarest terms that select candidates. */
 const MOST_TERMS = 16;
 
 /**
  * The rarest terms.
  *
- * @param most - maximum total number of their results; the rarest term is always included
+ * @param most - maximum total number of results; the rarest term is always included
  */
 export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_INFINITY): readonly SearchTerm[] {
   const rarest = terms.toSorted((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
@@ -65,11 +62,11 @@ export function rarestOf(terms: readonly SearchTerm[], most = Number.POSITIVE_IN
   });
 }
 
-/** A cache of the numbers of results with a term, for terms that are slow to count. The caller chooses the keys. */
+/** Cache of result counts for terms that are slow to count. The caller chooses the keys. */
 export function commonTerms(): BoundedMap<string, number> {
   return new BoundedMap(MAX_COMMON, COMMON_MS);
 }
 
-/** The number of results with a common term is counted again after this time only, in milliseconds. */
+/** Counts of common terms are refreshed only after this time, in milliseconds. */
 const COMMON_MS = 600_000;
 const MAX_COMMON = 10_000;

@@ -4,12 +4,12 @@ import { namesIn, termsOf } from '../../engine/search/terms.ts';
 import type { Rows } from '../sql/rows.ts';
 import { all, change, each, one, type Steps } from '../sql/steps.ts';
 
-/** What is stored of a result: its prune and, if the project had the result before, its row. */
+/** Stored facts of a result: its prune and, if the project had the result before, its row. */
 interface Known {
   readonly prune: number;
   readonly id: number | null;
   readonly about: string | null;
-  /** Index of the last message of the conversation that showed it. */
+  /** Index of the last message of the conversation that contained it. */
   readonly ordinal: number | null;
 }
 
@@ -19,8 +19,8 @@ const KNOWN = `
   FROM main.prune p LEFT JOIN main.recall r ON r.prune = p.id AND r.project = ? WHERE p.prune_id = ?`;
 
 /**
- * Records a result whose original is stored. A result that the same message of the same conversation has shown before
- * is only linked; any other becomes the newest result of its call.
+ * Records a result whose original is stored. A repetition from the same message of the same conversation is only
+ * linked; any other becomes the newest result of its call.
  */
 export function* noteResult(result: NotedResult): Steps<void> {
   const { project, pruneId, conversationId, task, ordinal } = result;
@@ -37,7 +37,7 @@ export function* noteResult(result: NotedResult): Steps<void> {
   if (seen < ordinal) yield* newest(result, row, known.about);
 }
 
-/** The results whose original was not refused. */
+/** Drops results whose original was refused. */
 export function withoutRefused(
   results: readonly NotedResult[],
   originals: readonly StoreBatch[],
@@ -81,10 +81,10 @@ function* newest(
   );
 }
 
-/** Maximum number of earlier conversations followed for a task. */
+/** Maximum number of earlier conversations followed per task. */
 const MAX_CONTINUED = 100;
 
-/** Conversations that those of a task continue, and the one named by the task. */
+/** Conversations continued by a task's conversations, and the one named like the task. */
 export function* continuedBy(project: string, task: string): Steps<string[]> {
   const rows = yield* all<{ conversation: string }>(
     `SELECT DISTINCT s.conversation FROM main.recall_seen s JOIN main.recall r ON r.id = s.recall
@@ -106,7 +106,7 @@ export function* continuedBy(project: string, task: string): Steps<string[]> {
   return [...found];
 }
 
-/** The rows among these that a task or one of the conversations has shown. */
+/** Filters the rows that a task or one of the conversations contained. */
 export async function seenIn(
   rows: Rows,
   ids: readonly number[],
@@ -120,34 +120,34 @@ export async function seenIn(
   return new Set(found.map(({ recall }) => recall));
 }
 
-/** Whether results wait to be indexed. */
+/** Whether any results wait to be indexed. */
 export async function resultsWait(rows: Rows): Promise<boolean> {
   return (await rows.all('SELECT id FROM main.recall WHERE indexed <> 1 LIMIT 1', [])).length > 0;
 }
 
-/** The stored originals among these hashes. */
+/** Returns the hashes whose originals are stored. */
 export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
   return new Set(found.map(({ hash }) => hash));
 }
 
-/** The indexed content of a result. */
+/** Indexed content of a result. */
 export interface RecallDocument {
-  /** Its distinct words, separated by spaces. */
+  /** Distinct words, separated by spaces. */
   readonly words: string;
-  /** Names that can be found by any part, separated by spaces. */
+  /** Names that can be found by any substring, separated by spaces. */
   readonly names: string;
-  /** Its approximate size in the index, in bytes. */
+  /** Approximate size in the index, in bytes. */
   readonly bytes: number;
 }
 
-/** Bytes in the index per word and per character of names: means over recorded sessions. */
+/** Index bytes per word and per character of names; means over recorded sessions. */
 const BYTES_OF_WORD = 1.7;
 const BYTES_OF_NAME_CHAR = 0.45;
 
 /**
- * The indexed content of a result. It must be deterministic forever, because an entry is removed from the index by
- * computing it again. A change of terms or names requires re-indexing all results.
+ * Derives the indexed content of a result. Must stay deterministic forever, because entries are removed from the index
+ * by recomputing them. A change of terms or names requires re-indexing all results.
  */
 export function documentOf(text: string, about: string): RecallDocument {
   const all = `${about}\n${text}`;
@@ -157,7 +157,7 @@ export function documentOf(text: string, about: string): RecallDocument {
   return { words: words.join(' '), names, bytes };
 }
 
-/** The last part of a path, by which files are looked up. */
+/** The last path component, by which files are looked up. */
 function fileOf(path: string): string {
   return (path.split(/[\\/]/).at(-1) ?? '').toLowerCase();
 }

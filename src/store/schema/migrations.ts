@@ -1,22 +1,19 @@
-/** One migration of a database's schema. It runs exactly once per database, inside a transaction. */
+/** One migration of a database's schema. Runs exactly once per database, inside a transaction. */
 export interface Migration {
   /** Ascending; recorded in the database afterwards. */
   readonly version: number;
   /**
-   * The oldest schema version whose program still works with this one, because replicas are upgraded one after the
-   * other. A migration that only adds keeps the previous value.
+   * Oldest schema version whose program can use this schema, because replicas are upgraded one by one. Purely additive
+   * migrations keep the previous value.
    */
   readonly worksWith: number;
   readonly sql: () => string;
 }
 
-/** The version of the first migration, which is the whole schema. Lower ones were used before the first release. */
+/** Version of the first migration, which creates the whole schema. Lower ones were used before the first release. */
 export const FIRST_VERSION = 100;
 
-/**
- * A migration of both databases in Common SQL, with SQLite's additional statements; PostgreSQL's are in a separate
- * file.
- */
+/** A migration in Common SQL, with additional statements for SQLite; those for PostgreSQL are in a separate file. */
 export interface Addition extends Omit<Migration, 'sql'> {
   readonly common: string;
   readonly sqlite?: string;
@@ -28,7 +25,7 @@ export interface Addition extends Omit<Migration, 'sql'> {
  */
 export const additions: readonly Addition[] = [
   {
-    // which tools are on the shelf, when that changed, what conversations began with, and what that saved
+    // shelved tools, when that changed, what conversations began with, and the savings
     version: 101,
     worksWith: 100,
     common: `
@@ -54,7 +51,7 @@ export const additions: readonly Addition[] = [
 `,
   },
   {
-    // budgets and last use of keys, and whose a billed request was
+    // budgets and last use of keys, and the key of each billed request
     version: 102,
     worksWith: 100,
     common: `
@@ -68,7 +65,7 @@ export const additions: readonly Addition[] = [
     `,
   },
   {
-    // settings of projects, a row for each change
+    // settings of projects, one row per change
     version: 103,
     worksWith: 100,
     common: `
@@ -83,7 +80,7 @@ export const additions: readonly Addition[] = [
     `,
   },
   {
-    // the user agent of requests and compactions: each client compacts at its own length
+    // user agent of requests and compactions, because clients compact at different lengths
     version: 104,
     worksWith: 100,
     common: `
@@ -92,7 +89,7 @@ export const additions: readonly Addition[] = [
     `,
   },
   {
-    // the generation in which a key was changed last, so that a process reads only what changed
+    // generation of a key's last change, so that a process reads only changed keys
     version: 105,
     worksWith: 100,
     common: `
@@ -115,13 +112,13 @@ export const additions: readonly Addition[] = [
       .join(''),
   },
   {
-    // PostgreSQL stores the index of recall apart from the rows that a search reads
+    // PostgreSQL stores the recall index apart from the rows that a search reads
     version: 106,
     worksWith: 100,
     common: '',
   },
   {
-    // the totals by model and tool are figures of the ledger
+    // totals by model and tool become figures of the ledger
     version: 107,
     worksWith: 107,
     common: `${['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_after']

@@ -1,6 +1,6 @@
-/** PostgreSQL's additional statements of an addition, by its version. A server on SQLite does not load them. */
+/** PostgreSQL's additional statements, by version. Not loaded by servers on SQLite. */
 export const postgresAdditions: Readonly<Record<number, string>> = {
-  // the row of the meter stays locked until the commit, so that generations become visible in order
+  // the meter's row stays locked until the commit, so that generations become visible in order
   105: `
       CREATE FUNCTION mcp_pruner.note_keys() RETURNS trigger LANGUAGE plpgsql AS $$
       DECLARE
@@ -18,6 +18,6 @@ export const postgresAdditions: Readonly<Record<number, string>> = {
       CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
         REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
     `,
-  // a search reads every row of its words: rows without their lists of words and names fill a fifth of the pages
+  // without the word and name lists, the rows read by a search take a fifth of the pages
   106: 'ALTER TABLE mcp_pruner.recall SET (toast_tuple_target = 256);',
 };

@@ -3,12 +3,12 @@
  * messages, all or nothing. Existing rows stay unchanged: the first committed decision under a key is the one that is
  * replayed.
  *
- * Each phase locks in a fixed order, so that two commits with the same texts cannot deadlock. A prune is locked by FOR
- * KEY SHARE while a decision is tied to it, so that upkeep cannot delete it meanwhile.
+ * Each phase locks in a fixed order, so that two commits with the same texts cannot deadlock. A prune is locked with
+ * FOR KEY SHARE while a decision is linked to it, so that upkeep cannot delete it.
  *
  * Returns rows (what, id, prune_id, body, until_ms): `refused` a decision by its key; `known` an existing one, with its
- * content; `missing` a prune of `touched` that does not exist; `alive` one that does; `sent_before` a message for which
- * something else was sent; `sent_same` one for which the same was sent.
+ * content; `missing` a prune in `touched` that does not exist; `alive` one that exists; `sent_before` a message with a
+ * different record; `sent_same` one with the same record.
  *
  * `commit_owned` is `commit_batch` for a project that owns the originals, still in one round trip. A project owns a
  * prune if it sent the prune's text, which is checked by the hash; a refused decision gives no ownership.

@@ -4,8 +4,7 @@ import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
 import { TABLES } from './tables.ts';
 
 /**
- * The tables of a PostgreSQL database, in the schema `mcp_pruner`, which `migrate` creates; without the tables of
- * parts.
+ * Tables of a PostgreSQL database in the schema `mcp_pruner`, which `migrate` creates. Excludes the tables of parts.
  */
 export function postgresSchema(): string {
   return [TEXTS, postgresDefinitions(TABLES), INDEX, COUNTING, COMMIT_FUNCTIONS].join('');
@@ -17,10 +16,9 @@ export async function postgresPart({ common, postgres }: PartTables): Promise<st
 }
 
 /**
- * Original texts, as in SQLite but with their bytes in the row. Counts are appended to `meter_delta`, one row per
- * statement, and added up by upkeep, because a counter row that every commit changes would serialise the commits.
- * Numbers of logs come from `log_seq`, whose row is locked until the commit: they are gapless, and a reader who has
- * seen one has seen all before it.
+ * Original texts, as in SQLite but with the bytes in the row. Counts are appended to `meter_delta`, one row per
+ * statement, and summed by upkeep, because a shared counter row would serialise commits. Log numbers come from
+ * `log_seq`, whose row is locked until the commit, so they are gapless and become visible in order.
  */
 const TEXTS = `
   CREATE TABLE mcp_pruner.meter_delta (name text NOT NULL, value bigint NOT NULL);
@@ -40,8 +38,8 @@ const TEXTS = `
 `;
 
 /**
- * The index of recall is in its rows: `words` as lexemes without positions, and `names`, which pg_trgm searches by any
- * part. Without pg_trgm only whole names are found, and `recall_trigrams` does not exist.
+ * The recall index is part of the rows: `words` as lexemes without positions, and `names`, searched by substring with
+ * pg_trgm. Without pg_trgm only whole names are found, and `recall_trigrams` does not exist.
  */
 const INDEX = `
   CREATE INDEX charge_conversation ON mcp_pruner.charge (conversation) INCLUDE (bytes);
@@ -65,7 +63,7 @@ const INDEX = `
   END $$;
 `;
 
-/** Triggers that count what is stored and notify the replicas of changes. */
+/** Triggers that count stored items and notify the replicas of changes. */
 const COUNTING = `
   INSERT INTO mcp_pruner.meter VALUES ('store_id', floor(random() * 9007199254740991)::bigint);
   CREATE FUNCTION mcp_pruner.count_snapshots() RETURNS trigger LANGUAGE plpgsql AS $$

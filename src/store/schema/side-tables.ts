@@ -1,8 +1,8 @@
-/** Tables on which no cut depends, in Common SQL: what the observers of requests keep, and keys. */
+/** Tables in Common SQL on which no cut depends: data of request observers, and keys. */
 
 /**
  * The cost of requests and the effect of pruning: one row per request for a limited time, and daily sums forever.
- * `ledger_state` carries the state of conversations and models from request to request. `ledger_waiting` has requests
+ * `ledger_state` carries the state of conversations and models between requests. `ledger_waiting` contains requests
  * that wait for earlier ones.
  */
 export const LEDGER = `
@@ -83,8 +83,8 @@ export const LEDGER = `
 `;
 
 /**
- * Access keys by the hash of their text, their counters, and the projects that own an original. Without keys these
- * tables are empty, and `event.project` is NULL.
+ * Access keys by secret hash, their counters, and the projects that own originals. Without keys, these tables are empty
+ * and `event.project` is NULL.
  */
 export const KEYS = `
   CREATE TABLE main.access_key (
@@ -115,10 +115,10 @@ export const KEYS = `
 `;
 
 /**
- * Tool results that can be searched. A row is one text within one project, with the newest call that showed it, and
- * lives as long as its prune. `file` is the last part of the path; `about` is what the call asked for, which is indexed
- * too. `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed.
- * `newer` is the row of a later result of the same call.
+ * Searchable tool results. A row is one text in one project, with the newest call that returned it, and lives as long
+ * as its prune. `file` is the last part of the path; `about` is what the call requested, which is indexed too.
+ * `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed. `newer` is
+ * the row of a later result of the same call.
  */
 export const RECALL = `
   CREATE TABLE main.recall (
@@ -156,8 +156,8 @@ export const RECALL = `
 `;
 
 /**
- * Compactions of clients: the summarised conversation (`continues`) and the one that goes on from the summary, `''`
- * until its first request. `tokens` is the length at which the client compacted. `summary` is a hash of the summary.
+ * Client compactions: the summarised conversation (`continues`) and the one that continues from the summary, `''` until
+ * its first request. `tokens` is the length at the compaction. `summary` is a hash of the summary.
  */
 export const COMPACTIONS = `
   CREATE TABLE main.compaction (
@@ -178,8 +178,8 @@ export const COMPACTIONS = `
 `;
 
 /**
- * Evidence of the tool shelf: one row per declaration of a tool, project and client; the conversations that declared
- * them, with the counted calls; and by day the potential savings of the shelf.
+ * Data of the tool shelf: one row per tool declaration, project and client; the declaring conversations with counted
+ * calls; and the potential savings per day.
  */
 export const SHELF = `
   CREATE TABLE main.tool_declaration (

@@ -13,9 +13,9 @@ export function sqlitePart({ common, sqlite }: PartTables): string {
 }
 
 /**
- * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed, 3 deflated. The
- * bytes are in a table of their own, where the compressed form is a new row at the end: a row that shrinks in place
- * leaves its page half empty.
+ * Original texts. `encoding`: 0 UTF-8, 1 UTF-16LE. `packing`: 0 not examined yet, 1 brotli, 2 stays uncompressed, 3
+ * deflated. The bytes are in a separate table. The compressed form is appended there as a new row, because a row that
+ * shrinks in place leaves its page half empty.
  */
 const TEXTS = `
   CREATE TABLE snapshot (
@@ -33,10 +33,9 @@ const TEXTS = `
 `;
 
 /**
- * The index of recall. It contains no texts (`content=''`) and no positions: lines that match are found in the
- * original. An entry is removed by its text, before that is deleted (`sqlite/recall-index.ts`); `secure-delete` clears
- * it from the pages as well. The indexer merges the index with each of its steps, because FTS5 allows at most 2,000
- * pieces.
+ * The recall index, without texts (`content=''`) or positions: matching lines are located in the original. Removing an
+ * entry requires its text, so it precedes the text's deletion (`sqlite/recall-index.ts`); `secure-delete` also clears
+ * the pages. The indexer merges after each step, because FTS5 allows at most 2,000 segments.
  */
 const INDEX = `
   CREATE VIRTUAL TABLE recall_word USING fts5 (words, content='', detail=none, columnsize=0, tokenize='ascii');
@@ -46,7 +45,7 @@ const INDEX = `
   INSERT INTO recall_name (recall_name, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 64);
 `;
 
-/** Triggers maintain the counters, so that every process sees whatever another one deletes. */
+/** Triggers that maintain the counters, so that each process sees deletions by others. */
 const COUNTING = `
   INSERT INTO meter VALUES
     ('store_id', abs(random() % 9007199254740991)), ('recalled', 0), ('recalled_chars', 0);

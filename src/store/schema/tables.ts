@@ -1,14 +1,14 @@
 import { COMPACTIONS, KEYS, LEDGER, RECALL, SHELF } from './side-tables.ts';
 
 /**
- * The tables of both databases in Common SQL, grouped by purpose. The tables of original texts and the triggers differ,
- * and are in each database's own file.
+ * The tables of both databases in Common SQL, grouped by purpose. The tables of original texts and the triggers differ
+ * and are in database-specific files.
  */
 
 /**
  * Prunes and decisions. `decision.prune` is NULL for a text left whole; a decision with a prune expires with it.
- * `decision.body` is NULL if it equals `prune.body`. A prune is charged to the conversation that stored it first, with
- * the stored bytes of its text. `meter` holds counters that triggers maintain.
+ * `decision.body` is NULL if it equals `prune.body`. The stored bytes of a prune's text are charged to the conversation
+ * that stored it first. `meter` contains counters maintained by triggers.
  */
 const ORIGINALS = `
   CREATE TABLE main.meter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -66,8 +66,8 @@ const MARKS = `
 `;
 
 /**
- * Events, output of agents, and usage by day. A `seq` is never reused, even after the newest rows were deleted. Events
- * with `audit = 1` are deleted only by age.
+ * Events, agent output, and usage by day. A `seq` is never reused, even after the newest rows were deleted. Events with
+ * `audit = 1` are deleted only by age.
  */
 const LOGS = `
   CREATE TABLE main.event (
@@ -132,9 +132,9 @@ const REPLIES = `
 `;
 
 /**
- * The content of conversations. It has no texts except `opening`, the first words of the user, if the settings allow
- * it. `about`, `mentions` and `edited` are lists of 32-bit keys. A directive with a scope belongs to an automatic step
- * and applies wherever the step does. Triggers increment `directive_generation`.
+ * The segments of conversations. The only text is `opening`, the user's first words, if the settings allow it. `about`,
+ * `mentions` and `edited` are lists of 32-bit keys. A directive with a scope belongs to an automatic step and applies
+ * wherever the step applies. Triggers increment `directive_generation`.
  */
 const SEGMENTS = `
   CREATE TABLE main.conversation (

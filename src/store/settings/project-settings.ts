@@ -2,7 +2,7 @@ import type { ProjectSettingsRow, ProjectSettingsStore } from '../../core/ports/
 import { bounded } from '../sql/rows.ts';
 import { change, type Sql } from '../sql/steps.ts';
 
-/** More rows than there will ever be, and few enough for a version to be an exact number. */
+/** Far above any real number of rows, but low enough for versions to be exact numbers. */
 const MAX_ROWS = 1_000_000;
 const ROW = 'id AS number, project, at_ms AS "atMs", author, settings';
 
@@ -12,7 +12,7 @@ export class StoredProjectSettings implements ProjectSettingsStore {
   readonly #onOthers: (listener: () => void) => () => void;
   readonly #listeners = new Set<() => void>();
 
-  /** @param onOthers - calls back when another process may have changed settings, until its result is called */
+  /** @param onOthers - subscribes to possible changes by other processes; returns the unsubscribe function */
   constructor(sql: Sql, onOthers: (listener: () => void) => () => void) {
     this.#sql = sql;
     this.#onOthers = onOthers;
@@ -27,7 +27,7 @@ export class StoredProjectSettings implements ProjectSettingsStore {
     };
   }
 
-  /** Combines the id of the newest row with the number of rows, because a project's rows may be erased. */
+  /** Combines the newest row id with the row count, because a project's rows may be erased. */
   async version(): Promise<number> {
     const [row] = await this.#sql.all<{ newest: number; rows: number }>(
       'SELECT coalesce(max(id), 0) AS newest, count(*) AS rows FROM main.project_setting',

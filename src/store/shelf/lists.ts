@@ -12,10 +12,10 @@ import type {
 import { bounded, type Rows } from '../sql/rows.ts';
 import { all, change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
 
-/** Minimum numbers of conversations and of days without a call before a tool is put on the shelf. */
+/** Minimum numbers of conversations and days without a call before a tool is shelved. */
 const ENOUGH_CONVERSATIONS = 5;
 const ENOUGH_DAYS = 2;
-/** Conversations without a request for longer than `KEPT_MS` are deleted. */
+/** Conversations whose last request is older than `KEPT_MS` are deleted. */
 const DAY_MS = 86_400_000;
 const KEPT_MS = 90 * DAY_MS;
 const MAX_LISTED = 10_000;
@@ -48,7 +48,7 @@ export class StoredShelf implements ShelfStore {
     return JSON.parse(row.cuts) as ShelfCut[];
   }
 
-  /** A conversation that moves to another project keeps the cuts that it began with. */
+  /** A conversation that moves to another project keeps its initial cuts. */
   async #decided({ project, conversation }: Parameters<ShelfStore['cutsOf']>[0]): Promise<DecidedRow | null> {
     const rows = await this.#rows.all<DecidedRow>(
       `SELECT id, cuts, seen_ms FROM main.tool_shelf_conversation WHERE conversation = ?
@@ -149,9 +149,7 @@ function* begin({ project, conversation, cuts, decisionTtlMs, atMs }: NewConvers
   return cuts;
 }
 
-/**
- * Hashes of the declarations on the shelf, after adding those that are due (at most once a day per project and client).
- */
+/** Hashes of shelved declarations, after shelving due ones (at most once a day per project and client). */
 function* shelvedTools(query: Parameters<ShelfStore['updateShelf']>[0]): Steps<ReadonlySet<string>> {
   const { project, client, never, atMs } = query;
   const rows = yield* all<{
@@ -244,12 +242,12 @@ function* see(request: SeenTools): Steps<ShelfConversation> {
   return { wouldSave, tools };
 }
 
-/** Codex leaves the namespace out of some calls. */
+/** Codex omits the namespace in some calls. */
 function isIn(names: ReadonlySet<string>, called: string): boolean {
   return names.has(called) || [...names].some((name) => name.endsWith(`__${called}`));
 }
 
-/** Records the declarations of a new conversation. A conversation first seen midway counts for no tool. */
+/** Records the declarations of a new conversation. Conversations first seen midway do not count. */
 function* declare({
   project,
   client,
@@ -298,8 +296,7 @@ function* toolOf(project: string, client: string, declaration: SeenDeclaration, 
 }
 
 /**
- * Counts calls of a tool, for its declaration in this conversation, or else for all declarations with the name. Codex
- * leaves the namespace out of some calls.
+ * Counts calls of a tool for its declaration in this conversation or, without one, for all declarations with the name.
  */
 function* call(
   { project, client, atMs }: SeenTools,

@@ -20,14 +20,14 @@
  * within literals.
  */
 
-/** A statement as SQLite takes it. */
+/** Translates a statement for SQLite. */
 export function sqliteStatement(commonSql: string): string {
   return commonSql
     .replaceAll('LIST(?)', '(SELECT value FROM json_each(?))')
     .replace(FIRST_LINE, 'substr($1, 1, instr($1 || char(10), char(10)) - 1)');
 }
 
-/** A statement as PostgreSQL takes it. */
+/** Translates a statement for PostgreSQL. */
 export function postgresStatement(commonSql: string): string {
   let values = 0;
   return qualified(commonSql)
@@ -40,7 +40,7 @@ export function postgresStatement(commonSql: string): string {
 const FIRST_LINE = /\bFIRST_LINE\(([\w.]+)\)/g;
 
 /**
- * An insertion of several rows in one statement. The rows of `ON CONFLICT DO UPDATE` must differ in their key.
+ * Builds one insertion of several rows. With `ON CONFLICT DO UPDATE`, the rows must have distinct keys.
  *
  * @returns `null` if the statement does not consist of one `VALUES (?, …)` with all its values
  */
@@ -54,12 +54,12 @@ function valuesIn(sql: string): number {
   return sql.split('?').length - 1;
 }
 
-/** Definitions of tables and indexes as SQLite takes them: the table of an index cannot be qualified there. */
+/** Translates table and index definitions for SQLite, where an index cannot qualify its table. */
 export function sqliteDefinitions(commonSql: string): string {
   return commonSql.replaceAll('main.', '');
 }
 
-/** Definitions of tables and indexes as PostgreSQL takes them. */
+/** Translates table and index definitions for PostgreSQL. */
 export function postgresDefinitions(commonSql: string): string {
   return qualified(commonSql)
     .replace(/\) STRICT(, WITHOUT ROWID)?;/g, ');')

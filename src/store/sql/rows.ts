@@ -3,7 +3,7 @@ import type { Expiring } from '../lifetimes.ts';
 /** Reads of a store's tables in Common SQL. Each call is its own statement and may reject with `StoreUnavailable`. */
 export interface Rows {
   all<Row>(commonSql: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Whole epoch milliseconds. */
+  /** Current time in whole epoch milliseconds. */
   nowMs(): number;
   /** The effective expiry, pending uses included. */
   expiry(kind: Expiring, id: string, storedMs: number): number;

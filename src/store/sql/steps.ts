@@ -7,42 +7,42 @@ export type Step =
   | { readonly kind: 'rows'; readonly sql: string; readonly values: readonly unknown[] }
   /** The answer is the number of changed rows. */
   | { readonly kind: 'change'; readonly sql: string; readonly values: readonly unknown[] }
-  /** A change for each of these rows of values. The answer is the rows of its RETURNING. */
+  /** Runs a change for each row of values. The answer is the RETURNING rows. */
   | { readonly kind: 'each'; readonly sql: string; readonly rows: readonly (readonly unknown[])[] }
-  /** The answer is the time at which it was this transaction's turn. */
+  /** Waits for the transaction's turn. The answer is the time afterwards. */
   | { readonly kind: 'turn'; readonly of: string }
-  /** Deletes prunes, and their texts unless another prune needs them. The answer is the number of deleted prunes. */
+  /** Deletes prunes, and texts that no other prune needs. The answer is the number of deleted prunes. */
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
   /** Stores the originals of a batch, in SQLite only. The answer is `Committed`. */
   | { readonly kind: 'save'; readonly batch: StoreBatch }
-  /** Removes prunes of a project from an index that is not in the rows of `recall`. */
+  /** Removes prunes of a project from an index that is separate from the rows of `recall`. */
   | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
   /** Takes the next numbers of a log; other transactions wait for theirs until the commit. The answer is `Numbers`. */
   | { readonly kind: 'numbers'; readonly log: string; readonly count: number };
 
-/** Work inside a transaction, yielded step by step: SQLite runs each step at once, PostgreSQL awaits each answer. */
+/** Work inside a transaction, yielded step by step: SQLite runs steps synchronously, PostgreSQL awaits each answer. */
 export type Steps<T> = Generator<Step, T, unknown>;
 
 export interface WriteOptions {
-  /** How long to wait for other writers, in milliseconds. */
+  /** Maximum wait for other writers, in milliseconds. */
   readonly waitMs?: number;
   /**
-   * No request waits for the write: it is committed together with others of the same turn of the event loop, and SQLite
-   * does not check first that its file is still the one at the path.
+   * No request waits for the write: it is committed together with others of the same event-loop turn, and SQLite skips
+   * the check that the path still leads to its file.
    */
   readonly background?: Background;
 }
 
 export interface Transactions {
-  /** Reads one consistent state. */
+  /** Reads a consistent snapshot. */
   read<T>(work: (nowMs: number) => Steps<T>): Promise<T>;
-  /** Commits all of the work, or nothing. The work may be repeated if the connection breaks. */
+  /** Commits the work, all or nothing. It may be repeated if the connection breaks. */
   write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T>;
 }
 
 /** The tables of a store in Common SQL. Calls may reject with `StoreUnavailable`. */
 export interface Sql extends Rows, Transactions {
-  /** A transaction of one `each`, which takes one round trip. */
+  /** A transaction with a single `each`, which takes one round trip. */
   once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], waitMs?: number): Promise<Row[]>;
 }
 
@@ -60,7 +60,7 @@ export function* record<Value>(sql: string, values: readonly unknown[] = []): St
   return (yield* records<Value>(sql, values))[0] ?? null;
 }
 
-/** As `record`, for every row. */
+/** Like `record`, for every row. */
 export function* records<Value>(sql: string, values: readonly unknown[] = []): Steps<Value[]> {
   const rows = yield* all<{ readonly record: string }>(sql, values);
   return rows.map((row) => JSON.parse(row.record) as Value);
@@ -72,10 +72,10 @@ export function* change(sql: string, values: readonly unknown[] = []): Steps<num
 }
 
 /**
- * Executes a change for each row of values. PostgreSQL inserts them in one statement, so that the rows of an
- * `ON CONFLICT DO UPDATE` must differ in their key.
+ * Executes a change for each row of values. PostgreSQL inserts them in one statement, so with `ON CONFLICT DO UPDATE`
+ * the rows must have distinct keys.
  *
- * @returns the rows of its RETURNING
+ * @returns the RETURNING rows
  */
 export function* each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Steps<Row[]> {
   return rows.length === 0 ? [] : ((yield { kind: 'each', sql, rows }) as Row[]);
@@ -87,8 +87,8 @@ export function* number(sql: string, values: readonly unknown[] = []): Steps<num
 }
 
 /**
- * Waits for other transactions of the same name, so that what this one reads stays true until it commits. In SQLite all
- * transactions that write are serial anyway.
+ * Serialises transactions with the same name, so that reads stay valid until the commit. In SQLite, write transactions
+ * are serial anyway.
  *
  * @returns the time afterwards, in epoch milliseconds
  */
@@ -96,7 +96,7 @@ export function* turn(of: string): Steps<number> {
   return (yield { kind: 'turn', of }) as number;
 }
 
-/** The same transactions, but writes take turns. */
+/** Wraps transactions so that their writes are serialised. */
 export function writesInTurn(sql: Transactions, of: string): Transactions {
   return {
     read: (work) => sql.read(work),
@@ -108,31 +108,31 @@ export function writesInTurn(sql: Transactions, of: string): Transactions {
 }
 
 export interface Numbers {
-  /** The last number before these. */
+  /** Last number before the new ones. */
   readonly last: number;
   /** Maximum number of entries of the log. */
   readonly keep: number;
 }
 
 /**
- * Takes the next numbers of a log. They are never reused, and become visible in order and without gaps: others that
- * need numbers of this log wait until the commit.
+ * Takes the next numbers of a log. Numbers are never reused, and become visible in order and without gaps, because
+ * other transactions wait until the commit.
  */
 export function* numbers(log: string, count: number): Steps<Numbers> {
   return (yield { kind: 'numbers', log, count }) as Numbers;
 }
 
-/** Deletes prunes, and their texts unless another prune needs them. @returns the number of deleted prunes */
+/** Deletes prunes, and texts that no other prune needs. @returns the number of deleted prunes */
 export function* erase(pruneIds: readonly string[]): Steps<number> {
   return pruneIds.length === 0 ? 0 : ((yield { kind: 'erase', pruneIds }) as number);
 }
 
-/** Stores the originals of a batch, in SQLite only: PostgreSQL commits them in a statement of its own. */
+/** Stores the originals of a batch. SQLite only: PostgreSQL commits them in a separate statement. */
 export function* save(batch: StoreBatch): Steps<Committed> {
   return (yield { kind: 'save', batch }) as Committed;
 }
 
-/** To be called before rows of `recall` are deleted. */
+/** Must be called before rows of `recall` are deleted. */
 export function* unindex(project: string, pruneIds: readonly string[]): Steps<void> {
   yield { kind: 'unindex', project, pruneIds };
 }

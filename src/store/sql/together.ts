@@ -3,15 +3,15 @@ import { StoreUnavailable } from '../../errors/errors.ts';
 import type { Step, Steps } from './steps.ts';
 
 /**
- * What is written in the background, in the order in which one transaction writes it. The order is the same in all
- * processes, because a database locks rows until the commit; what other processes wait for most comes last.
+ * Kinds of background writes, in the order in which a transaction writes them. The order is the same in all processes,
+ * because rows stay locked until the commit; rows with the most contention come last.
  */
 const ORDER = ['segments', 'recall', 'compactions', 'shelf', 'lines', 'limits', 'ledger', 'events'] as const;
 export type Background = (typeof ORDER)[number];
 
-/** Rows and steps after which a transaction takes no further work: some milliseconds of the event loop. */
+/** A transaction takes no further work after this many rows and steps: some milliseconds of the event loop. */
 const MOST_ROWS = 300;
-/** If one of several works may be at fault, each is tried alone. Other failures concern all of them. */
+/** Errors that one work may have caused, so that each is retried alone. Other failures affect all of them. */
 const OF_ONE_WORK = new Set(['error', 'full']);
 
 type Work<T> = (nowMs: number) => Steps<T>;
@@ -23,10 +23,7 @@ interface Waiting {
   readonly reject: (cause: unknown) => void;
 }
 
-/**
- * Commits together what is written in the background in the same turn of the event loop. A failure of one work does not
- * affect the others.
- */
+/** Combines the background writes of an event-loop turn into one commit. A failing write does not affect the others. */
 export class TogetherWriter {
   readonly #commit: <T>(work: Work<T>) => Promise<T>;
   #waiting: Waiting[] = [];
@@ -52,7 +49,7 @@ export class TogetherWriter {
     }
   }
 
-  /** Returns how many were written or have failed. */
+  /** Returns the number of works that were written or have failed. */
   async #writeSome(waiting: readonly Waiting[]): Promise<number> {
     try {
       const results = await this.#commit((nowMs) => inOrder(waiting, nowMs));
@@ -67,7 +64,7 @@ export class TogetherWriter {
   }
 }
 
-/** Does one work after the other until there are too many rows; returns the results. */
+/** Runs works sequentially until the row limit is reached; returns the results. */
 function* inOrder(waiting: readonly Waiting[], nowMs: number): Steps<unknown[]> {
   const results: unknown[] = [];
   let rows = 0;

@@ -8,13 +8,13 @@ import type { Checkpointer, ConnectionHolder } from './connection-holder.ts';
 import { classify } from './errors.ts';
 import type { Tables } from './tables.ts';
 
-/** Default wait for a lock that another process holds, in milliseconds. */
+/** Default wait for a lock held by another process, in milliseconds. */
 const READ_WAIT_MS = 250;
 const WRITE_WAIT_MS = 2_000;
-/** Wait for work off the request path: longer than usual locks, such as a backup or an inspection of the file. */
+/** Wait off the request path, long enough for a backup or an inspection of the file. */
 export const BACKGROUND_WAIT_MS = 5_000;
 const MAX_PAUSE_MS = 20;
-/** Maximum number of pending uses written by a transaction on the request path. */
+/** Maximum number of pending uses written by one transaction on the request path. */
 const USES_PER_WRITE = 200;
 
 /** Synchronous work on the tables inside a transaction; `nowMs` is the clock in whole milliseconds. */
@@ -22,11 +22,11 @@ export type Work<T> = (tables: Tables, nowMs: number) => T;
 
 export interface WriteOptions {
   readonly waitMs?: number;
-  /** First verifies that the connection's file is the one at the path. */
+  /** First verify that the path still leads to the connection's file. */
   readonly verify?: boolean;
-  /** Maximum number of pending uses written in the same transaction. */
+  /** Maximum number of pending uses to write in the same transaction. */
   readonly uses?: number;
-  /** The write enlarges the file, so its success shows that there is room. */
+  /** The write enlarges the file, so its success proves that there is room. */
   readonly enlargesFile?: boolean;
 }
 
@@ -34,11 +34,11 @@ export interface AccessOptions {
   readonly holder: ConnectionHolder;
   readonly clock: Clock;
   readonly lifetimes: Lifetimes;
-  /** Every write fails with `readonly`. */
+  /** Makes every write fail with `readonly`. */
   readonly readonly: boolean;
   /** Copies a large write-ahead log into the file; absent if there is none. */
   readonly checkpointer: Checkpointer | null;
-  /** Called after each transaction that wrote. */
+  /** Called after each write transaction. */
   readonly onWritten: () => void;
 }
 
@@ -74,7 +74,7 @@ export class Access implements Rows {
     return this.#uses.use(kind, id, storedMs, nowMs);
   }
 
-  /** The effective expiry, pending uses included. */
+  /** The effective expiry, including pending uses. */
   expiry(kind: Expiring, id: string, storedMs: number): number {
     return this.#uses.expiry(kind, id, storedMs);
   }
@@ -83,7 +83,7 @@ export class Access implements Rows {
     return this.readOnce(({ sql: statements }) => statements.allOf<Row>(sql, values));
   }
 
-  /** Reads one consistent state of the file. */
+  /** Reads a consistent snapshot of the file. */
   read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
     return this.attempt(waitMs, () => {
       const connection = verify ? this.#holder.verified() : this.#holder.connection();
@@ -91,7 +91,7 @@ export class Access implements Rows {
     });
   }
 
-  /** Reads with a single statement, which sees one state of the file without a transaction. */
+  /** Reads with a single statement, which needs no transaction for consistency. */
   readOnce<T>(work: Work<T>): Promise<T> {
     return this.attempt(READ_WAIT_MS, () => work(this.#holder.connection().tables, this.nowMs()));
   }
@@ -149,12 +149,12 @@ export class Access implements Rows {
     }
   }
 
-  /** As `attempt`, on the connection itself and outside a transaction. */
+  /** Like `attempt`, but with the connection itself and outside a transaction. */
   maintain<T>(work: (connection: Connection) => T): Promise<T> {
     return this.attempt(WRITE_WAIT_MS, () => work(this.#holder.connection()));
   }
 
-  /** Earlier uses are written first, because the work may check expiry; uses recorded by the work follow it. */
+  /** Writes earlier uses first, because the work may check expiries, then the uses recorded by the work. */
   #write<T>(connection: Connection, work: Work<T>, limit: number): T {
     if (this.#readonly) throw new StoreUnavailable('readonly');
     const before = new Set(this.#uses.pending(limit));

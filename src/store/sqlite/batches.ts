@@ -6,7 +6,7 @@ import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 
 export interface BatchLimits extends Lifetimes {
-  /** Byte limit of originals, and the share that one conversation may use. */
+  /** Byte limit of originals, and the maximum share of one conversation. */
   readonly maxBytes: number;
   readonly conversationShare: number;
 }
@@ -27,7 +27,7 @@ export class Batches {
   /**
    * Saves a batch within a transaction.
    *
-   * @throws StoreUnavailable `full` if the batch would exceed the limit for new originals; nothing of it is stored
+   * @throws StoreUnavailable `full` if the batch would exceed the limit for new originals; nothing is stored then
    */
   save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
     const { stored } = tables.snapshots;
@@ -74,7 +74,7 @@ export class Batches {
     });
   }
 
-  /** Whether a new original would exceed its conversation's share. */
+  /** Whether a new original would exceed its conversation's quota. */
   #exceedsShare({ decisions, sql }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
     const { conversation } = batch;
     const { pruneId } = item.decision;
@@ -85,7 +85,7 @@ export class Batches {
   }
 
   /**
-   * Keys of decisions that exceed the conversation's share, or whose prune id belongs to another text in the batch or
+   * Keys of decisions that exceed the conversation's quota, or whose prune id belongs to another text in the batch or
    * the file.
    */
   #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
@@ -113,7 +113,7 @@ export class Batches {
   }
 }
 
-/** Charges a prune to the conversation that stored it, unless it is already charged. */
+/** Charges a prune to the conversation that stored it, unless already charged. */
 function charge({ sql }: Tables, pruneId: string, conversation: string | undefined): void {
   if (conversation === undefined) return;
   sql.run(

@@ -7,14 +7,14 @@ import { Connection, type OpenOptions } from './connection.ts';
 import { driverFile } from './driver.ts';
 import { classify, StoreFileError } from './errors.ts';
 
-/** Why and since when the store fails. */
+/** Reason and start of a store failure. */
 export interface StoreFailure {
   readonly error: StoreUnavailable;
   /** Epoch milliseconds. */
   readonly sinceMs: number;
 }
 
-/** Interval of attempts to open the file; shorter if only a lock prevented it. */
+/** Interval of attempts to open the file; shorter after a mere lock conflict. */
 const REOPEN_MS = 500;
 const REOPEN_LOCKED_MS = 20;
 
@@ -27,10 +27,10 @@ export class ConnectionHolder {
   readonly #log: StoreLog | undefined;
   readonly #clock: Clock;
   #connection: Connection | null = null;
-  /** Why there is no connection, or why it should be replaced (a read-only connection can still read). */
+  /** Why there is no connection, or why it should be replaced (reads may still work). */
   #problem: StoreUnavailable | null = null;
   #retryAtMs = 0;
-  /** The current write failure, which ends with the first successful write. */
+  /** The current write failure; cleared by the first successful write. */
   #writes: StoreFailure | null = null;
   #serial = 0;
   #reported = '';
@@ -42,7 +42,7 @@ export class ConnectionHolder {
     this.#log = log;
   }
 
-  /** Counts connections: another number may mean another file. */
+  /** Counts connections; a different number may mean a different file. */
   get serial(): number {
     return this.#serial;
   }
@@ -57,7 +57,7 @@ export class ConnectionHolder {
     return this.#problem ?? this.#writes?.error ?? null;
   }
 
-  /** Why and since when writes fail, or `null`. */
+  /** Reason and start of the current write failure, or `null`. */
   get writeFailure(): StoreFailure | null {
     return this.#writes;
   }
@@ -84,7 +84,7 @@ export class ConnectionHolder {
     const connection = this.connection();
     const replaced = connection.replaced();
     if (!replaced && !(forWrite && connection.lostLog())) return connection;
-    // if only the log is gone, copy the commits into the file before the unlinked log is closed
+    // if only the log is gone, copies the commits into the file before closing the unlinked log
     if (!replaced && !connection.checkpoint()) return connection;
     this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, reopening it');
     this.#drop();
@@ -96,7 +96,7 @@ export class ConnectionHolder {
     const { error, reopen } = classify(cause);
     if (error.reason === 'closed') return error;
     this.#report(error);
-    // another failure of the same connection must not postpone the next attempt
+    // further failures of the same connection must not postpone the next attempt
     if (reopen && !this.#closed && this.#problem === null) {
       this.#suspend(error);
       if (error.reason !== 'readonly') this.#drop();
@@ -104,7 +104,7 @@ export class ConnectionHolder {
     return error;
   }
 
-  /** As `failed`, for a write: the store then reports that it cannot be written. */
+  /** Like `failed`, for a write: the store then reports that it cannot be written. */
   writeFailed(cause: unknown): StoreUnavailable {
     const error = this.failed(cause);
     if (error.reason === 'closed') return error;
@@ -116,7 +116,7 @@ export class ConnectionHolder {
   /**
    * Records a successful write.
    *
-   * @param enlargedFile - it enlarged the file; a write in place says nothing about a full disk
+   * @param enlargedFile - the write enlarged the file; a write in place says nothing about a full disk
    */
   worked(enlargedFile: boolean): void {
     if (this.#writes !== null && !enlargedFile && this.#writes.error.reason !== 'locked') return;
@@ -133,8 +133,8 @@ export class ConnectionHolder {
   }
 
   /**
-   * Copies the write-ahead log into the file and empties it. SQLite does this only for the last connection to a file,
-   * and texts must not remain in the log because another process has the file open.
+   * Copies the write-ahead log into the file and empties it. SQLite does this only when the last connection closes, but
+   * texts must not remain in the log just because another process has the file open.
    */
   #emptyLog(): void {
     const connection = this.#connection;
@@ -196,8 +196,8 @@ export class ConnectionHolder {
 }
 
 /**
- * The worker's program, as a string so that no built file has to be found. Its last step truncates the log and blocks
- * writers meanwhile, so it runs only when hardly anything was written during the copying.
+ * The worker's program, as a string to avoid locating a built file. Its last step truncates the log and blocks writers
+ * meanwhile, so it runs only when hardly anything was written during the copying.
  */
 const PROGRAM = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -221,15 +221,15 @@ const PROGRAM = `
     try {
       checkpoint();
     } catch {
-      // locked, gone or broken: the next commit reports it
+      // locked, missing or broken: the next commit reports it
     }
     parentPort.postMessage('done');
   });
 `;
 
 /**
- * Copies the write-ahead log into the file on its own thread. The copy ends in fsyncs, which take milliseconds on a
- * good disk and far longer on a bad one, and they must not block the event loop.
+ * Copies the write-ahead log into the file on a separate thread, because the final fsyncs can be slow and must not
+ * block the event loop.
  */
 export class Checkpointer {
   readonly #path: string;
@@ -260,7 +260,7 @@ export class Checkpointer {
     await this.#running;
     const worker = this.#worker;
     if (!worker) return;
-    worker.ref(); // keep the process alive while the caller waits
+    worker.ref(); // keeps the process alive while the caller waits
     await new Promise<void>((done) => {
       worker.once('exit', () => done());
       worker.postMessage(true);
@@ -282,7 +282,7 @@ export class Checkpointer {
     worker.unref();
   }
 
-  /** It is no failure if the worker cannot start: beyond some size, SQLite copies the log by itself. */
+  /** Returns `null` if the worker cannot start; SQLite then copies the log itself once it is large. */
   #start(): Worker | null {
     if (this.#closed) return null;
     try {
@@ -293,7 +293,7 @@ export class Checkpointer {
         resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
       });
       worker.unref();
-      worker.on('error', () => undefined); // 'exit' follows
+      worker.on('error', () => undefined); // an 'exit' event follows
       worker.on('exit', () => {
         this.#worker = null;
       });

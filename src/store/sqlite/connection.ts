@@ -11,31 +11,31 @@ import { addTables, checkSchema, migrate, migrations } from './migrate.ts';
 import { type Tables, tablesOn } from './tables.ts';
 
 export interface OpenOptions {
-  /** Absolute, or `:memory:`. */
+  /** Absolute path, or `:memory:`. */
   readonly path: string;
   /** Creates, migrates and writes nothing. */
   readonly readonly: boolean;
-  /** Largest size of the file in bytes; 0 for no limit. */
+  /** Maximum file size in bytes; 0 for no limit. */
   readonly maxFileBytes: number;
   readonly sync: 'normal' | 'full';
-  /** The tables of optional parts. */
+  /** Tables of optional parts. */
   readonly parts: readonly PartTables[];
 }
 
-/** SQLite's side files: the write-ahead log and its index. */
+/** SQLite's companion files: the write-ahead log and its index. */
 const SIDE_FILES = ['-wal', '-shm'] as const;
-/** Beyond this, SQLite itself copies the log during a commit. We copy it earlier, on another thread. */
+/** Log size at which SQLite itself copies the log during a commit. Normally another thread does so earlier. */
 const AUTO_CHECKPOINT_PAGES = 16_384;
-/** Compressed texts are a few KB, and would waste a good part of larger pages (4096: 10 % more in all). */
+/** Compressed texts are a few KB and would waste space in larger pages (4096: 10 % more in total). */
 const PAGE_BYTES = 2048;
 const MIN_CACHE_KIB = 2 * 1024;
 /** The default of SQLite's driver. */
 const MAX_CACHE_KIB = 16 * 1024;
 const CACHE_HEAP_SHARE = 64;
-/** Free pages are reused; those beyond this share of the file, and this number, are returned to the file system. */
+/** Free pages are reused; pages beyond this share and number are returned to the file system. */
 const FREE_SHARE = 0.02;
 const FREE_PAGES = 64;
-/** Log size at which it should be copied into the file; the log file is truncated to half of it. */
+/** Log size at which the log should be copied into the file; it is truncated to half of that. */
 export const LARGE_LOG_BYTES = 8_388_608;
 
 /** A connection and the identity of its file. */
@@ -54,20 +54,20 @@ export class Connection {
   readonly #dataVersion;
 
   /**
-   * Opens, checks and migrates. Never waits for a lock. Throws errors of SQLite or the file system, or
+   * Opens, checks and migrates the file without waiting for locks. Throws errors of SQLite or the file system, or
    * `StoreFileError`.
    */
   constructor(options: OpenOptions) {
     const { path, readonly } = options;
     this.#path = path;
     if (path !== ':memory:' && !readonly) createFile(path);
-    this.#file = identity(path); // before opening: a file replaced in between then counts as replaced
+    this.#file = identity(path); // taken before opening, so that a file replaced in between counts as replaced
     if (readonly && this.#file === '') throw new StoreFileError('error', path, 'there is no such file');
     this.db = new (sqliteDriver())(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
     try {
       prepareDatabase(this.db, options);
       this.tables = tablesOn(this.db);
-      this.tables.meter('stored_bytes'); // a damaged file fails now
+      this.tables.meter('stored_bytes'); // makes a damaged file fail now
       this.#begin = this.db.prepare('BEGIN IMMEDIATE');
       this.#beginRead = this.db.prepare('BEGIN');
       this.#commit = this.db.prepare('COMMIT');
@@ -86,7 +86,7 @@ export class Connection {
     return this.#transaction(this.#begin, work);
   }
 
-  /** Runs synchronous reads on one consistent state of the file. */
+  /** Runs synchronous reads on a consistent snapshot of the file. */
   read<T>(work: (tables: Tables) => T): T {
     return this.#transaction(this.#beginRead, work);
   }
@@ -98,7 +98,7 @@ export class Connection {
       this.#commit.run();
       return result;
     } catch (cause) {
-      if (this.db.inTransaction) this.#rollback.run(); // SQLite has already rolled back if the disk was full
+      if (this.db.inTransaction) this.#rollback.run(); // after a full disk, SQLite has already rolled back
       throw cause;
     }
   }
@@ -108,7 +108,7 @@ export class Connection {
     return this.#path !== ':memory:' && identity(this.#path) !== this.#file;
   }
 
-  /** Whether the write-ahead log was deleted while open; the commits are then in an unlinked file. */
+  /** Whether the write-ahead log was deleted while open; commits then go to an unlinked file. */
   lostLog(): boolean {
     const [log] = this.#sides;
     if (this.#path === ':memory:' || this.db.readonly || !log) return false;
@@ -117,7 +117,7 @@ export class Connection {
     return identityOf(stat) !== log.identity;
   }
 
-  /** Size of the write-ahead log at the last call of `lostLog`. */
+  /** Size of the write-ahead log as of the last `lostLog` call. */
   get logBytes(): number {
     return this.#logBytes;
   }
@@ -128,7 +128,7 @@ export class Connection {
     return row?.busy === 0;
   }
 
-  /** Returns surplus free pages to the file system; returns their number. */
+  /** Releases surplus free pages to the file system; returns their number. */
   shrink(atMost: number): number {
     const free = Number(this.db.pragma('freelist_count', { simple: true }));
     const pages = Number(this.db.pragma('page_count', { simple: true }));
@@ -137,7 +137,7 @@ export class Connection {
     return Math.min(free, atMost);
   }
 
-  /** Differs after a commit of another connection. */
+  /** Changes after a commit of another connection. */
   commitsOfOthers(): number {
     return this.#dataVersion.get() ?? 0;
   }
@@ -148,8 +148,8 @@ export class Connection {
   }
 
   /**
-   * Closes the connection. If the file was replaced, deletes our side files: SQLite would replay our log into the new
-   * file.
+   * Closes the connection. If the file was replaced, deletes our companion files, because SQLite would replay our log
+   * into the new file.
    */
   close(): void {
     const replaced = this.replaced();
@@ -173,7 +173,7 @@ function identityOf(stat: Stats | undefined): string {
 const ON_READONLY_DISK =
   'it is on a read-only file system, and SQLite creates files next to it even for reading; use a copy on another file system';
 
-/** SQLite reports this case only as a file that cannot be opened. */
+/** Whether the file is on a read-only disk, which SQLite reports only as a file that cannot be opened. */
 function isOnReadonlyDisk(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK);
@@ -183,7 +183,7 @@ function isOnReadonlyDisk(path: string): boolean {
   }
 }
 
-/** Creates an empty file readable by its owner only, unless it exists; SQLite's side files inherit its mode. */
+/** Creates an empty file, readable only by its owner, unless it exists. SQLite's companion files inherit its mode. */
 function createFile(path: string): void {
   makeFolder(dirname(path));
   try {
@@ -197,7 +197,7 @@ function createFile(path: string): void {
   for (const side of SIDE_FILES) rmSync(path + side, { force: true });
 }
 
-/** Side files created while the file was read-only stay read-only after the file becomes writable. */
+/** Makes companion files writable: those created while the file was read-only stay read-only. */
 function unlockSides(path: string): void {
   const { mode } = statSync(path);
   for (const side of SIDE_FILES) {
@@ -206,14 +206,14 @@ function unlockSides(path: string): void {
   }
 }
 
-/** The size of the page cache, in KiB. A process with a small heap is meant to be small as a whole. */
+/** Size of the page cache in KiB; small if the process has a small heap. */
 function cacheKib(): number {
   const share = getHeapStatistics().heap_size_limit / CACHE_HEAP_SHARE / 1024;
   return Math.round(Math.min(MAX_CACHE_KIB, Math.max(MIN_CACHE_KIB, share)));
 }
 
 function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync, parts }: OpenOptions): void {
-  const version = checkSchema(db, path, parts); // before any write: the file may belong to another program
+  const version = checkSchema(db, path, parts); // first of all: the file may belong to another program
   db.pragma(`cache_size = -${cacheKib()}`);
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
@@ -225,7 +225,7 @@ function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, 
     return;
   }
   if (version === 0) {
-    db.pragma(`page_size = ${PAGE_BYTES}`); // neither has an effect on an existing database
+    db.pragma(`page_size = ${PAGE_BYTES}`); // these pragmas have no effect on existing databases
     db.pragma('auto_vacuum = INCREMENTAL');
   }
   db.pragma('journal_mode = WAL');
@@ -236,7 +236,7 @@ function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, 
     const pageSize = Number(db.pragma('page_size', { simple: true }));
     db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageSize))}`);
   }
-  // deleted content must not remain in the file's free pages; deletions write twice as much, off the request path
+  // deleted content must not remain in free pages; this doubles the write cost of deletions, off the request path
   db.pragma('secure_delete = ON');
   if (version < latest) migrate(db);
   for (const part of parts) addTables(db, part);

@@ -11,7 +11,7 @@ interface DecisionRow {
   readonly expires_ms: number;
 }
 
-/** The item whose expiry a decision follows: its prune, or itself if the text was kept whole. */
+/** The item whose expiry a decision shares: its prune, or the decision itself if the text was kept whole. */
 export interface Until {
   readonly kind: 'prune' | 'whole';
   readonly id: string;
@@ -40,8 +40,8 @@ export interface Oldest {
 }
 
 /**
- * Decisions by key and prunes by id. Several decisions may share a prune; a prune belongs to one text forever. Rows are
- * returned whether expired or not: the caller checks the clock.
+ * Decisions by key and prunes by id. Several decisions may share a prune; a prune belongs to one text forever. Expired
+ * rows are returned too: the caller checks the clock.
  */
 export class Decisions {
   readonly #sql: Statements;
@@ -54,15 +54,15 @@ export class Decisions {
     this.#recall = recall;
   }
 
-  /** The decisions under these keys; unknown keys are left out. */
+  /** Finds decisions by key; unknown keys are skipped. */
   findAll(keys: readonly string[]): FoundDecision[] {
     return this.#byKeys(keys).map((row) => {
       const { kind, id, expiresMs } = untilOf(row);
-      return { kind, id, expiresMs, decision: decodeBody(row.key, row.prune_id, row.body) }; // with a spread, a look-up costs a third more
+      return { kind, id, expiresMs, decision: decodeBody(row.key, row.prune_id, row.body) }; // a spread would make look-ups a third slower
     });
   }
 
-  /** As `findAll` for one key, without the decision itself. */
+  /** Like `findAll` for one key, without the decision itself. */
   until(key: string): Until | null {
     const [row] = this.#byKeys([key]);
     return row ? untilOf(row) : null;
@@ -92,11 +92,11 @@ export class Decisions {
   }
 
   /**
-   * Stores a decision and its original, inside the caller's transaction. Existing rows stay unchanged: the first
-   * decision under a key is the one that is replayed.
+   * Stores a decision and its original, inside the caller's transaction. Existing rows stay unchanged, because the
+   * first decision under a key is replayed.
    *
-   * @returns `clash` if the prune id belongs to another text (nothing is then written), `known` if the decision or its
-   * prune exists
+   * @returns `clash` if the prune id belongs to another text (nothing is written), `known` if the decision or its prune
+   * already exists
    */
   save({ decision, text, packed }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
     if (decision.pruneId === null) {
@@ -140,17 +140,17 @@ export class Decisions {
     return 'new';
   }
 
-  /** The prune with the earliest expiry, which is the least recently used one. */
+  /** The prune with the earliest expiry, i.e. the least recently used one. */
   oldestPrune(): Oldest | undefined {
     return this.#sql.get('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
   }
 
-  /** Of the decisions to keep a text whole, the one that expires first. */
+  /** The decision to keep a text whole with the earliest expiry. */
   oldestWhole(): Oldest | undefined {
     return this.#sql.get('SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1');
   }
 
-  /** Deletes a prune, its decisions, and its text unless another prune needs it. */
+  /** Deletes a prune, its decisions, and its text if no other prune needs it. */
   removePrune(id: number): void {
     const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [id]);
     this.#deletePrune(id);
@@ -172,7 +172,7 @@ export class Decisions {
     return rows.map(({ prune_id }) => prune_id);
   }
 
-  /** `removePrune` by id; returns the number of deleted prunes. */
+  /** Like `removePrune`, by prune ids; returns the number of deleted prunes. */
   erase(pruneIds: readonly string[]): number {
     const rows = pruneIds.flatMap((pruneId) => this.prune(pruneId) ?? []);
     for (const { id } of rows) this.removePrune(id);

@@ -3,9 +3,9 @@ import type Database from 'better-sqlite3';
 import { messageOf } from '../../base/causes.ts';
 
 /**
- * The driver for this Node: better-sqlite3 13 requires Node 22 and includes its binary. Node 20 needs 12, which is compiled:
- * a clone does so when it is built (`build/driver.mjs`), other users install it. From Node 24.19 on, 12 aborts the process when
- * a statement is garbage-collected while the process is idle, so it serves Node 20 only.
+ * The driver for this Node version. better-sqlite3 13 requires Node 22 and ships a binary. Node 20 needs version 12,
+ * which must be compiled: by the build (`build/driver.mjs`) in a clone, otherwise by the user. Since Node 24.19,
+ * version 12 may abort idle processes when statements are garbage-collected, so it is used only with Node 20.
  */
 const NAME = Number(process.versions.node.split('.')[0]) >= 22 ? 'better-sqlite3-13' : 'better-sqlite3';
 
@@ -26,7 +26,7 @@ let isTried = false;
 export function sqliteDriver(): typeof Database {
   try {
     const driver = require(NAME) as typeof Database;
-    // the package may be there without its binary, which only opening a database loads
+    // the package may lack its binary, which is loaded only when a database is opened
     if (!isTried) new driver(':memory:').close();
     isTried = true;
     return driver;
@@ -35,7 +35,7 @@ export function sqliteDriver(): typeof Database {
   }
 }
 
-/** Why the driver cannot be loaded, with instructions in one line; `null` if it can. */
+/** Why the driver cannot be loaded, with instructions, on one line; `null` if it works. */
 export function driverProblem(): string | null {
   try {
     sqliteDriver();

@@ -1,10 +1,7 @@
 import { errorCode } from '../../base/causes.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 
-/**
- * The store's file is unusable. `message` is one line for a terminal: the path, the problem, the remedy. `reason` is as
- * in `StoreUnavailable`.
- */
+/** The store's file is unusable. `message` is one line for a terminal: path, problem and remedy. */
 export class StoreFileError extends StoreUnavailable {
   constructor(reason: string, path: string, detail: string, options?: ErrorOptions) {
     super(reason, options);
@@ -12,20 +9,20 @@ export class StoreFileError extends StoreUnavailable {
   }
 }
 
-/** A failure as callers see it, and whether to reopen the file, which may have been repaired or replaced. */
+/** A failure as reported to callers, and whether to reopen the file, which may have been repaired or replaced. */
 export interface Failure {
   readonly error: StoreUnavailable;
   readonly reopen: boolean;
 }
 
-/** Converts any error of SQLite or the file system to `StoreUnavailable`. Existing ones pass unchanged. */
+/** Converts SQLite and file system errors to `StoreUnavailable`; existing ones pass through. */
 export function classify(cause: unknown): Failure {
   if (cause instanceof StoreUnavailable) return { error: cause, reopen: false };
   const [reason, reopen] = isSqliteError(cause) ? sqliteReason(cause) : systemReason(cause);
   return { error: new StoreUnavailable(reason, { cause }), reopen };
 }
 
-/** Prefixes of SQLite's result codes; the first match wins. */
+/** Prefixes of SQLite result codes; the first match applies. */
 const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: boolean])[] = [
   ['SQLITE_BUSY', 'locked', false],
   ['SQLITE_LOCKED', 'locked', false],
@@ -34,7 +31,7 @@ const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: 
   ['SQLITE_CORRUPT', 'corrupt', true],
   ['SQLITE_NOTADB', 'corrupt', true],
   ['SQLITE_IOERR_SHORT_READ', 'corrupt', true],
-  // a quota or a size limit: what is stored can still be read over this connection
+  // a quota or size limit: reads still work over this connection
   ['SQLITE_IOERR_WRITE', 'error', false],
   ['SQLITE_IOERR_TRUNCATE', 'error', false],
   ['SQLITE_IOERR', 'error', true],
@@ -47,7 +44,7 @@ function isSqliteError(cause: unknown): cause is Error & { readonly code: string
 }
 
 function sqliteReason(cause: Error & { readonly code: string }): [reason: string, reopen: boolean] {
-  // tables that existed at the start are gone: the file was emptied or overwritten in place
+  // existing tables have disappeared: the file was emptied or overwritten in place
   if (cause.code === 'SQLITE_ERROR' && cause.message.startsWith('no such ')) return ['corrupt', true];
   const known = SQLITE_CODES.find(([prefix]) => cause.code.startsWith(prefix));
   return known ? [known[1], known[2]] : ['error', false];

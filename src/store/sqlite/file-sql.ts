@@ -6,7 +6,7 @@ import type { Tables } from './tables.ts';
 
 type SaveBatch = (tables: Tables, batch: StoreBatch, nowMs: number) => Committed;
 
-/** Common SQL on the store's file. */
+/** Runs Common SQL on the store's file. */
 export class FileSql implements Sql {
   readonly #access: Access;
   readonly #maxEvents: number;

@@ -1,19 +1,19 @@
-/** Interval of looking for commits of other processes: one statement, which reads no page of the file. */
+/** Interval of checks for commits by other processes; each is one statement that reads no page of the file. */
 const LOOK_MS = 1_000;
 
-/** Notices commits of other connections to a file, while somebody listens. */
+/** Detects commits of other connections to a file, while there are listeners. */
 export class FileWatch {
   readonly #version: () => string | null;
   readonly #listeners = new Set<() => void>();
   #seen: string | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param version - differs after a commit of another connection; `null` while the file cannot be read */
+  /** @param version - changes after a commit of another connection; `null` while the file cannot be read */
   constructor(version: () => string | null) {
     this.#version = version;
   }
 
-  /** Calls back after such commits, within a second, until the returned function is called. */
+  /** Calls the listener within a second after such commits. The returned function unsubscribes. */
   on(listener: () => void): () => void {
     this.#listeners.add(listener);
     if (this.#timer === undefined) {

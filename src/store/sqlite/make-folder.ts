@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder readable by its owner only, and its missing parents, one at a time. On a file system without folders
- * that reports ENOENT (`/proc`), Node's recursive `mkdir` retries forever.
+ * Creates a folder and its missing parents, readable only by the owner. On a file system without folders that reports
+ * ENOENT (`/proc`), Node's recursive `mkdir` retries forever.
  *
  * @throws errors of the file system
  */
@@ -14,7 +14,7 @@ export function makeFolder(path: string): void {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (cause) {
-      // another process created it meanwhile
+      // another process created it in the meantime
       if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw cause;
     }
   }

@@ -20,9 +20,9 @@ export const migrations: readonly Migration[] = [
 const APPLICATION_ID = 0x6d637072; // "mcpr"
 
 /**
- * Checks, reading only, whether this program may use a file.
+ * Checks, without writing, whether this program may use a file.
  *
- * @returns the version of the file's schema; 0 for an empty one
+ * @returns the file's schema version; 0 for an empty file
  * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database and for
  * the incomplete schema of a pre-release
  */
@@ -50,14 +50,14 @@ export function checkSchema(
   return version;
 }
 
-/** Migrates a file to the newest schema, each step in its own transaction. Two processes may do so at the same time. */
+/** Migrates a file to the newest schema, each step in its own transaction. Safe for concurrent processes. */
 export function migrate(db: Database, known: readonly Migration[] = migrations): void {
   for (const migration of known) {
     if (versionOf(db) >= migration.version) continue;
     const step = db.transaction(() => {
       const version = versionOf(db);
-      if (version >= migration.version) return; // another process was faster
-      if (!isPreRelease(version)) db.exec(migration.sql()); // a pre-release file has the first schema already
+      if (version >= migration.version) return; // another process has already migrated
+      if (!isPreRelease(version)) db.exec(migration.sql()); // a pre-release file already has the first schema
       db.pragma(`application_id = ${APPLICATION_ID}`);
       db.pragma(`user_version = ${migration.version}`);
     });
@@ -69,7 +69,7 @@ export function migrate(db: Database, known: readonly Migration[] = migrations):
 export function addTables(db: Database, part: PartTables): void {
   if (hasTables(db, part)) return;
   const add = db.transaction(() => {
-    if (!hasTables(db, part)) db.exec(sqlitePart(part)); // another process may have been faster
+    if (!hasTables(db, part)) db.exec(sqlitePart(part)); // another process may already have created them
   });
   add.immediate();
 }
@@ -82,7 +82,7 @@ function isPreRelease(version: number): boolean {
   return version > 0 && version < FIRST_VERSION;
 }
 
-/** Whether a pre-release file has all of the first schema, and nothing else. */
+/** Whether a pre-release file has exactly the first schema. */
 function hasFirstSchema(db: Database, parts: readonly PartTables[]): boolean {
   const reference = new (sqliteDriver())(':memory:');
   try {
@@ -99,9 +99,7 @@ function hasFirstSchema(db: Database, parts: readonly PartTables[]): boolean {
   }
 }
 
-/**
- * The tables with their columns, the indexes and the triggers, independent of the order and the spelling of their SQL.
- */
+/** Tables with columns, indexes and triggers, normalised for order and SQL spelling. */
 function shapeOf(db: Database): string {
   const shape = `
     SELECT m.type, m.name, coalesce(c.name, '') AS "column", coalesce(c.type, '') AS of_type

@@ -22,7 +22,7 @@ import { openTextSync, type StoredText } from '../text-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
-/** A result that waits to be indexed, with its text. */
+/** A result waiting to be indexed, with its text. */
 export interface WaitingRow extends StoredText {
   readonly id: number;
   readonly about: string;
@@ -32,18 +32,18 @@ export interface WaitingRow extends StoredText {
 const WAITING = `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, c.data FROM recall r
   JOIN prune p ON p.id = r.prune JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content WHERE r.id = ?`;
 
-/** A candidate with the expiry of its original. */
+/** A candidate with its original's expiry. */
 export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
 /** A term with at least this many results is slow to count. */
 const COMMON = 2_000;
-/** Index pages merged per step. */
+/** Number of index pages merged per step. */
 const MERGED_PAGES = 64;
 
 const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
-/** Weight of a result about a file named in the query, as a multiple of its rarest term. */
+/** Weight of a result about a file named in the query, as a multiple of the rarest term's weight. */
 const FILE_WEIGHT = 3;
 const OF_FILES = `SELECT * FROM (SELECT id, ? AS weight FROM recall
   WHERE project = ? AND file IN LIST(?) AND file <> '' ORDER BY id DESC LIMIT 400)`;
@@ -53,14 +53,14 @@ const DELETE_WORDS = "INSERT INTO recall_word (recall_word, rowid, words) VALUES
 const DELETE_NAMES = "INSERT INTO recall_name (recall_name, rowid, names) VALUES ('delete', ?, ?)";
 
 /**
- * The FTS5 index of searchable results. `+r.project` and `CROSS JOIN` keep SQLite from reading all rows of a project
- * where few are wanted. All methods run inside the caller's transaction.
+ * The FTS5 index of searchable results. `+r.project` and `CROSS JOIN` stop SQLite from reading all rows of a project
+ * when few are needed. All methods run inside the caller's transaction.
  */
 export class RecallIndex {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
   readonly #sizes = sizesOfProjects();
-  /** Numbers of results by term, for terms that are slow to count. */
+  /** Cached result counts of terms that are slow to count. */
   readonly #common = commonTerms();
 
   constructor(sql: Statements, snapshots: Snapshots) {
@@ -69,9 +69,9 @@ export class RecallIndex {
   }
 
   /**
-   * Some of the results that wait to be indexed, oldest first, at least one.
+   * Selects waiting results to index, oldest first, at least one.
    *
-   * @param left - those that are not taken
+   * @param left - results that may stay unindexed
    */
   toIndex(limit: number, maxChars: number, left: LeftWaiting): WaitingRow[] {
     const rows = this.#sql.allOf<{ id: number; chars: number }>(
@@ -87,7 +87,7 @@ export class RecallIndex {
     return taken.flatMap(({ id }) => this.#sql.get<WaitingRow>(WAITING, [id]) ?? []);
   }
 
-  /** The newest waiting result beyond the limits; 0 if there is none. */
+  /** Row of the newest waiting result beyond the limits; 0 if there is none. */
   #lastBeyond({ results, chars: maxChars }: LeftWaiting): number {
     const newest = this.#sql.all<{ id: number; chars: number }>(
       'SELECT id, chars FROM recall WHERE indexed <> 1 ORDER BY id DESC LIMIT ?',
@@ -101,7 +101,7 @@ export class RecallIndex {
     return beyond?.id ?? 0;
   }
 
-  /** Indexes a waiting result; skips one that was deleted, or recorded with another call since. */
+  /** Indexes a waiting result, unless it was deleted or recorded with another call in the meantime. */
   put(row: number, about: string, document: RecallDocument): void {
     const now = this.#sql.get<{ project: string; prune: number; about: string; indexed: number }>(
       'SELECT project, prune, about, indexed FROM recall WHERE id = ?',
@@ -135,7 +135,7 @@ export class RecallIndex {
     }
   }
 
-  /** Removes the index entries of prunes from one project; their rows and originals stay. */
+  /** Removes index entries of prunes from one project; rows and originals are kept. */
   forget(project: string, pruneIds: readonly string[]): void {
     for (const pruneId of pruneIds) {
       const prune = this.#sql.value('SELECT id FROM prune WHERE prune_id = ?', [pruneId]);
@@ -143,19 +143,19 @@ export class RecallIndex {
     }
   }
 
-  /** Merges segments of the index, so that a search reads few; returns whether more is to be done. */
+  /** Merges index segments, so that searches read fewer; returns whether there is more to do. */
   merge(): boolean {
     const changes = (): number => this.#sql.value('SELECT total_changes()') ?? 0;
     const work = (table: string): boolean => {
       const before = changes();
       this.#sql.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, [MERGED_PAGES]);
-      return changes() - before > 1; // at most one change means that FTS5 had nothing to merge
+      return changes() - before > 1; // at most one change means that there was nothing to merge
     };
     const words = work('recall_word');
     return work('recall_name') || words;
   }
 
-  /** Counted within the project: the word frequencies of other projects stay private. */
+  /** Counts within the project, so that word frequencies of other projects stay private. */
   frequencies(project: string, terms: readonly string[]): RecallFrequencies {
     if (this.#isOnly(project)) return this.#allFrequencies(terms);
     const { results, chars, first, last } = this.#sizeOf(project);
@@ -199,7 +199,7 @@ export class RecallIndex {
     return size;
   }
 
-  /** Whether all results are of this project, so that the index need not be filtered by it. */
+  /** Whether all results belong to this project, so that the index need not be filtered.  */
   #isOnly(project: string): boolean {
     const [found] = this.#sql.all<{ first: string; last: string }>(
       'SELECT (SELECT min(project) FROM recall) AS first, (SELECT max(project) FROM recall) AS last',
@@ -227,7 +227,7 @@ export class RecallIndex {
     if (files.length > 0) parts.push(OF_FILES);
     if (parts.length === 0) return [];
     const filter = filterOf(scope);
-    // without a filter, the best are known before their rows are read
+    // without a filter, the best matches are known before their rows are read
     const first =
       filter.sql === '' && !(isShared && fragments.length > 0) ? ` ORDER BY 2 DESC, 1 DESC LIMIT ${MOST_WEIGHED}` : '';
     const heaviest = matches.reduce((most, { weight }) => Math.max(most, weight), 1);
@@ -256,7 +256,7 @@ export class RecallIndex {
     try {
       return stored ? openTextSync(stored) : null;
     } catch {
-      return null; // damaged: the entry now leads to no row and is never shown
+      return null; // damaged: the entry leads to no row and is never shown
     }
   }
 }
@@ -266,8 +266,8 @@ function wordsWith({ words }: RecallDocument, project: string): string {
 }
 
 /**
- * A term that marks a project's results: no word of a text contains its prefix character. It is a hash, so that two
- * project names may share a term.
+ * Term that marks a project's results; its prefix character never occurs in words. It is a hash, so two projects may
+ * share a term.
  */
 function projectTerm(project: string): string {
   let hash = 0;

@@ -23,14 +23,14 @@ import { openText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { CandidateRow, WaitingRow } from './recall-index.ts';
 
-/** Characters indexed per step, about 5 ms. A larger text gets its own step. */
+/** Characters indexed per step, about 5 ms. Larger texts get a step of their own. */
 const STEP_CHARS = 24_000;
 const STEP_RESULTS = 8;
-/** The same on a thread of its own, where a larger transaction makes fewer pieces of the index. */
+/** The same with a dedicated thread, where larger transactions create fewer index segments. */
 const THREAD_STEP_CHARS = 128 * 1024;
 const THREAD_STEP_RESULTS = 64;
 const NONE_LEFT: LeftWaiting = { conversations: [], results: 0, chars: 0 };
-/** Time for merges within a step, in milliseconds. */
+/** Time limit for merges within a step, in milliseconds. */
 const MERGE_MS = 4;
 
 /** `RecallStore` on the tables of a store's file. */
@@ -41,7 +41,7 @@ export class FileRecall implements RecallStore {
   /** Whether something was indexed since the last merge. */
   #isSplit = true;
 
-  /** @param onThread - it has a thread of its own, on which larger steps delay nobody */
+  /** @param onThread - whether the store has a dedicated thread, where larger steps delay nobody */
   constructor(access: Access, sql: Sql, onThread: boolean) {
     this.#access = access;
     this.#sql = sql;
@@ -55,7 +55,7 @@ export class FileRecall implements RecallStore {
       for (const batch of originals) committed.push(yield* save(batch));
       for (const result of withoutRefused(results, originals, committed)) yield* noteResult(result);
     };
-    // on a thread of its own nothing else is written, and nothing else checks that the file is still at its path
+    // on a dedicated thread, no other write checks that the path still leads to the file
     await this.#sql.write(work, this.#onThread ? { waitMs: BACKGROUND_WAIT_MS } : { background: 'recall' });
   }
 
@@ -78,7 +78,7 @@ export class FileRecall implements RecallStore {
     return true;
   }
 
-  /** Merges pieces of the index, of which each step of `index` adds one; returns whether there is more to do. */
+  /** Merges index segments; each `index` step adds one. Returns whether there is more to do. */
   async merge(): Promise<boolean> {
     if (!this.#isSplit) return false;
     this.#isSplit = await this.#access.write(

@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scrubber, Searched } from '../erase/scrub.ts';
 import type { Access } from './access.ts';
 
-/** Maximum number of texts of which a sample is looked for. */
+/** Maximum number of texts that are sampled. */
 const MAX_TEXTS = 200;
-/** Within a page in most cases; a sample that is not found before the erasure is left out. */
+/** Small enough to lie within a page in most cases; samples not found before the erasure are dropped. */
 const SAMPLE_BYTES = 64;
 const CHUNK_BYTES = 4_194_304;
-/** How long readers of other processes may delay the truncation of the write-ahead log. */
+/** Maximum delay of the log truncation by readers in other processes, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /**
- * The files of a SQLite store. Deleted rows are overwritten (`secure_delete`); earlier versions of their pages stay in
+ * Scrubs the files of a SQLite store. Deleted rows are overwritten (`secure_delete`), but earlier page versions stay in
  * the write-ahead log until it is copied and truncated.
  */
 export function fileScrubber(access: Access, path: string): Scrubber {
@@ -51,7 +51,7 @@ export function fileScrubber(access: Access, path: string): Scrubber {
   };
 }
 
-/** Whether another text contains the same bytes. */
+/** Whether another stored text contains the same bytes. */
 async function isStored(access: Access, sample: Buffer): Promise<boolean> {
   const rows = await access.all('SELECT 1 FROM content WHERE instr(data, ?) > 0 LIMIT 1', [sample]);
   return rows.length > 0;
@@ -69,9 +69,9 @@ async function searchFiles(paths: readonly string[], samples: readonly Buffer[])
   return { bytes, found: samples.filter((sample) => !open.has(sample)) };
 }
 
-/** A file in pieces that overlap, so that no sample falls between two. */
+/** Reads a file in overlapping chunks, so that no sample is split between two. */
 async function* chunksOf(path: string) {
-  const file = await open(path).catch(() => null); // a store without a log has no such file
+  const file = await open(path).catch(() => null); // the log file may not exist
   if (file === null) return;
   try {
     const buffer = Buffer.alloc(CHUNK_BYTES);

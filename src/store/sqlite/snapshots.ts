@@ -9,10 +9,10 @@ export interface Unpacked {
   readonly text_bytes: number;
 }
 
-/** Size of a trial write: larger than the free space that the write-ahead log may happen to have. */
+/** Size of a trial write, larger than the free space that may remain in the write-ahead log. */
 const TRIED_BYTES = 65_536;
 
-/** Original texts by hash, each stored once, however many prunes refer to it. */
+/** Original texts by hash. Each is stored once, regardless of how many prunes refer to it. */
 export class Snapshots {
   readonly #sql: Statements;
   #stored = 0;
@@ -21,12 +21,12 @@ export class Snapshots {
     this.#sql = sql;
   }
 
-  /** Number of texts that were stored over this connection. */
+  /** Number of texts stored over this connection. */
   get stored(): number {
     return this.#stored;
   }
 
-  /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
+  /** Stores a text unless its hash is known, inside the caller's transaction. Returns its row. */
   put(hash: string, text: string, packed: PackedText | undefined): number {
     const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', [hash]);
     if (known !== undefined) return known;
@@ -38,7 +38,7 @@ export class Snapshots {
     );
   }
 
-  /** Reserves the room of an original, and fails as storing it would; `releaseRoom` releases it. */
+  /** Reserves room for an original, and fails like storing it would; undone by `releaseRoom`. */
   reserveRoom(): void {
     this.#sql.run('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))', [TRIED_BYTES]);
   }
@@ -61,13 +61,13 @@ export class Snapshots {
     return this.#sql.value('SELECT hash FROM snapshot WHERE id = ?', [id]);
   }
 
-  /** Deletes a text without prunes. */
+  /** Deletes a text that no prune needs. */
   dropOrphan(id: number): void {
     const orphan = 'id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)';
     this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, [id, id]);
   }
 
-  /** Some texts that wait for compression, oldest first. */
+  /** Texts waiting for compression, oldest first. */
   unpacked(limit: number): Unpacked[] {
     return this.#sql.all('SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?', [limit]);
   }
@@ -75,11 +75,11 @@ export class Snapshots {
   /**
    * Replaces the plain form by the compressed one, or marks it as not worth it.
    *
-   * @param inOldRoom - reuses the pages of the plain form, the only free ones on a full disk. Otherwise the compressed
-   * form is written before the plain one is deleted, which makes the file denser (by a seventh)
+   * @param inOldRoom - deletes the plain form first and reuses its pages, the only free ones on a full disk. Otherwise
+   * the compressed form is written first, which makes the file denser (by a seventh)
    */
   setPacked({ id, hash, text_bytes }: Unpacked, { packing, data }: PackedBytes, inOldRoom = false): void {
-    // by hash as well: the row number may have been reused for another text during the compression
+    // also by hash, because the row number may have been reused during the compression
     const ofText = 'SELECT content FROM snapshot WHERE id = ? AND hash = ? AND packing = 0';
     const plain = this.#sql.value(ofText, [id, hash]);
     if (plain === undefined) return; // deleted, or compressed by another process

@@ -1,10 +1,10 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { manyRows, sqliteStatement } from '../sql/common-sql.ts';
 
-/** Prepared statements of one connection, each prepared on first use. Their texts are constant, hence few. */
+/** Prepared statements of one connection, each prepared on first use. Few, because their texts are constant. */
 export class Statements {
   readonly #db: Database;
-  /** For each insertion, its text for 1, 2, 4, … rows. */
+  /** For each insertion, its statement text for 1, 2, 4, … rows. */
   readonly #many = new Map<string, string[]>();
   readonly #prepared = {
     rows: new Map<string, Statement>(),
@@ -20,17 +20,17 @@ export class Statements {
     return this.#statement(sql).all(...values) as Row[];
   }
 
-  /** As `Rows.all`. */
+  /** See `Rows.all`. */
   allOf<Row>(sql: string, values: readonly unknown[] = []): Row[] {
     return this.all(sql, values.map(stored));
   }
 
-  /** A step `change`. */
+  /** Runs a `change` step. */
   change(sql: string, values: readonly unknown[]): number {
     return this.run(sql, values.map(stored));
   }
 
-  /** A step `each`. */
+  /** Runs an `each` step. */
   each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Row[] {
     const returned: Row[] = [];
     for (let at = 0; at < rows.length; ) {
@@ -44,7 +44,7 @@ export class Statements {
     return returned;
   }
 
-  /** How many of these rows one statement takes, a power of two so that few statements are prepared, and its text. */
+  /** Number of rows in the next statement (a power of two, so that few statements are prepared), and its text. */
   #atOnce(sql: string, rows: number): { readonly count: number; readonly text: string } {
     const power = Math.min(MOST_ROWS_POWER, Math.floor(Math.log2(rows)));
     const texts = this.#many.get(sql) ?? [sql];
@@ -69,7 +69,7 @@ export class Statements {
     return this.#statement(sql, 'pluck').get(...values) as Value | undefined;
   }
 
-  /** Rows as arrays in column order: names would be looked up for each row. */
+  /** Rows as arrays in column order, to avoid name look-ups per row. */
   tuples<Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Row[] {
     return this.#statement(sql, 'raw').all(...values) as unknown[] as Row[];
   }
@@ -84,7 +84,7 @@ export class Statements {
     return Number(this.#statement(sql).run(...values).lastInsertRowid);
   }
 
-  /** Deletes expired rows of a table, earliest expiry first, at most `limit`; returns their number. */
+  /** Deletes expired rows of a table, earliest first, at most `limit`; returns their number. */
   expire(table: 'served' | 'left_alone' | 'sent' | 'reply', nowMs: number, limit: number): number {
     return this.run(
       `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)`,
@@ -102,10 +102,10 @@ export class Statements {
   }
 }
 
-/** The power of two of the maximum number of rows of one statement. */
+/** Base-2 logarithm of the maximum number of rows per statement. */
 const MOST_ROWS_POWER = 6;
 
-/** A value as SQLite takes it. */
+/** Converts a value for SQLite. */
 function stored(value: unknown): unknown {
   return Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -12,7 +12,7 @@ import type { Snapshots, Unpacked } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 
-/** Bytes compressed per step; a larger text gets its own step. */
+/** Bytes compressed per step; larger texts get a step of their own. */
 const STEP_PACK_BYTES = 524_288;
 const STEP_PACK_COUNT = 8;
 const STEP_VACUUM_PAGES = 64;
@@ -51,7 +51,7 @@ export class Sweeper {
   async step(): Promise<SweepStep> {
     const access = this.#access;
     if (access.usesWaiting > STEP_USES) {
-      // nothing may expire while its use is pending
+      // nothing may expire while a use of it is pending
       await access.write(() => undefined, { verify: true, uses: STEP_USES });
       return { expired: 0, evicted: 0, packed: 0, pages: 0, more: true };
     }
@@ -83,14 +83,14 @@ export class Sweeper {
     return { expired: cleared.done, evicted: evicted.done, packed, pages, more };
   }
 
-  /** Compresses some of the texts that wait for it; returns their number. */
+  /** Compresses some of the waiting texts; returns their number. */
   async pack(): Promise<number> {
     const packed = await packSome(await this.#access.read(({ snapshots }) => nextToPack(snapshots)));
     if (packed.length > 0) await this.#putPacked(packed);
     return packed.length;
   }
 
-  /** In its own write: the deletions stay committed even if compressed texts find no room on a full disk. */
+  /** A separate write, so that the deletions stay committed even if a full disk has no room for compressed texts. */
   async #putPacked(packed: readonly Packed[]): Promise<void> {
     const put = (inOldRoom: boolean) =>
       this.#access.write(({ snapshots }) => {
@@ -113,7 +113,7 @@ export class Sweeper {
   }
 }
 
-/** Some texts that wait for compression. */
+/** Selects texts waiting for compression. */
 function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
   const next: [Unpacked, Buffer][] = [];
   let bytes = 0;
@@ -126,14 +126,14 @@ function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
   return next;
 }
 
-/** Compresses one text after the other, so that other users of the thread pool are not blocked. */
+/** Compresses texts one by one, so that other users of the thread pool are not blocked. */
 async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<Packed[]> {
   const packed: Packed[] = [];
   for (const [snapshot, data] of texts) packed.push([snapshot, await packBytes(data)]);
   return packed;
 }
 
-/** Deletes rows and states that are too old, at most `limit` of each; returns the larger number of deletions. */
+/** Deletes expired rows and states, at most `limit` of each; returns the larger number of deletions. */
 function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit: number): number {
   const before = (ms: number): number => Math.trunc(nowMs - ms);
   const [old, value] =
@@ -152,13 +152,13 @@ function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit:
   return Math.max(rows, states);
 }
 
-/** Deletes audit events older than a time, at most `limit`; returns their number. */
+/** Deletes old audit events, at most `limit`; returns their number. */
 function trimAudit(sql: Statements, beforeMs: number, limit: number): number {
   const old = 'SELECT seq FROM event WHERE audit = 1 AND ts_ms < ? ORDER BY ts_ms LIMIT ?';
   return sql.run(`DELETE FROM event WHERE seq IN (${old})`, [Math.trunc(beforeMs), limit]);
 }
 
-/** Limits of one sweep step's deletions, in milliseconds and rows, whichever comes first. */
+/** Limits for the deletions of one sweep step, in milliseconds and rows, whichever is reached first. */
 const STEP_MS = 4;
 const STEP_ROWS = 500;
 /** The remaining allowance of a step. */
@@ -172,13 +172,13 @@ export class Budget {
   }
 }
 
-/** The effect of a part of a step, and whether it has more to do. */
+/** Result of a part of a step, and whether there is more to do. */
 export interface Part {
   readonly done: number;
   readonly more: boolean;
 }
 
-/** Deletes expired items, oldest first; inside the caller's transaction. */
+/** Deletes expired items, oldest first, inside the caller's transaction. */
 function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budget): Part {
   let done = marks.expire(nowMs, STEP_ROWS) + sent.trim(nowMs, STEP_ROWS);
   const more = done >= STEP_ROWS;
@@ -196,7 +196,7 @@ function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budge
 }
 
 /**
- * Deletes the least recently used items until the stored bytes are within the limit; inside the caller's transaction.
+ * Evicts the least recently used items until the stored bytes are within the limit, inside the caller's transaction.
  * While texts wait for compression, which may free enough, the limit is half-way to `roomLimit`.
  */
 function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: number, budget: Budget): Part {
@@ -217,7 +217,7 @@ function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: number, 
   return { done, more: false };
 }
 
-/** Deletes conversations not seen for a lifetime, and directives beyond their bound; as `expire`. */
+/** Deletes conversations not seen for a lifetime and surplus directives, inside the caller's transaction. */
 function forget({ segments, directives, meter }: Tables, beforeMs: number, budget: Budget): Part {
   const forgotten = segments.expire(beforeMs, budget, (conversation) => directives.dropSteps(conversation));
   const trimmed = directives.trim(meter('directives'), STEP_ROWS);

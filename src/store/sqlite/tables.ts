@@ -5,7 +5,7 @@ import { Segments } from './segment-reads.ts';
 import { Snapshots } from './snapshots.ts';
 import { Statements } from './statements.ts';
 
-/** More messages with cuts than a team produces within the records' lifetime; beyond it the oldest are deleted. */
+/** Limit for sent-message records, more than a team produces within their lifetime. The oldest are deleted first. */
 const MAX_SENT = 400_000;
 
 interface SentRow {
@@ -13,7 +13,7 @@ interface SentRow {
   readonly expires_ms: number;
 }
 
-/** Sent-message records by their prefixes. Rows are returned whether expired or not. */
+/** Sent-message records by prefix. Expired rows are returned too. */
 class SentTable {
   readonly #sql: Statements;
 
@@ -25,7 +25,7 @@ class SentTable {
     return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
   }
 
-  /** As `find`, for several prefixes. */
+  /** Like `find`, for several prefixes. */
   findAll(prefixes: readonly string[]): (SentRow & { readonly prefix: string })[] {
     return this.#sql.allOf('SELECT prefix, body, expires_ms FROM sent WHERE prefix IN LIST(?)', [prefixes]);
   }
@@ -34,7 +34,7 @@ class SentTable {
     this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
   }
 
-  /** Deletes at most `limit` expired rows, and as many beyond the bound; returns their number. */
+  /** Deletes at most `limit` expired rows, and as many beyond the row limit; returns their number. */
   trim(nowMs: number, limit: number): number {
     const excess = 'SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?';
     const expired = this.#sql.expire('sent', nowMs, limit);
@@ -42,7 +42,7 @@ class SentTable {
   }
 }
 
-/** The same number of conversations as `refused` returns. */
+/** Equals the maximum number of conversations that `refused` returns. */
 const MAX_REFUSED = 10_000;
 const MAX_SERVED = 100_000;
 
@@ -63,7 +63,7 @@ class ServedAndRefused {
     this.#sql.run('DELETE FROM served WHERE id <= (SELECT max(id) FROM served) - ?', [MAX_SERVED]);
   }
 
-  /** Stored expiries of texts, as far as these were served. */
+  /** Stored expiries of texts that were served. */
   servedUntil(hashes: readonly string[]): Map<string, number> {
     const rows = this.#sql.allOf<{ hash: string; expires_ms: number }>(
       'SELECT hash, expires_ms FROM served WHERE hash IN LIST(?)',
@@ -73,12 +73,12 @@ class ServedAndRefused {
   }
 
   refuse(prefixHash: string, expiresMs: number): void {
-    // REPLACE assigns a new row number, hence the newest place in the order
+    // REPLACE assigns a new row number, and thereby moves the row to the newest position
     this.#sql.run('REPLACE INTO left_alone (prefix_hash, expires_ms) VALUES (?, ?)', [prefixHash, expiresMs]);
     this.#sql.run('DELETE FROM left_alone WHERE id <= (SELECT max(id) FROM left_alone) - ?', [MAX_REFUSED]);
   }
 
-  /** Newest first. */
+  /** Refused conversations, newest first. */
   refused(nowMs: number): string[] {
     const sql = 'SELECT prefix_hash FROM left_alone WHERE expires_ms > ? ORDER BY id DESC LIMIT ?';
     return this.#sql.column(sql, [nowMs, MAX_REFUSED]);
@@ -90,10 +90,10 @@ class ServedAndRefused {
   }
 }
 
-/** Beyond this the oldest are deleted. */
+/** Beyond this limit the oldest are deleted. */
 const MAX_DIRECTIVES = 50_000;
 
-/** The bounds of directives. */
+/** Enforces the limits of directives. */
 class DirectiveTable {
   readonly #sql: Statements;
 
@@ -101,7 +101,7 @@ class DirectiveTable {
     this.#sql = sql;
   }
 
-  /** Deletes the oldest directives beyond the bound; returns how many. */
+  /** Deletes the oldest directives beyond the limit; returns their number. */
   trim(count: number, limit: number): number {
     this.#sql.run(
       `DELETE FROM directive_generation
@@ -114,7 +114,7 @@ class DirectiveTable {
     ]);
   }
 
-  /** Deletes the steps of a removed conversation, unless another one has the same first words. */
+  /** Deletes the steps of a removed conversation, unless another conversation has the same first words. */
   dropSteps(conversation: number): void {
     this.#sql.run(
       `DELETE FROM directive WHERE id IN (
@@ -126,19 +126,19 @@ class DirectiveTable {
 }
 
 /**
- * A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations, and
- * under the plain project; a conversation whose history is verified has a project key of its own.
+ * Steps are recorded under the plain project and a content id (`base/conversation-ids.ts`), which is the suffix of
+ * conversation names. Conversations with a verified history have a separate project key.
  */
 const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c
   ON c.project IN (t.project, t.project || char(10) || 'bound') AND substr(c.name, -32) = t.conversation
   WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM conversation o
     WHERE o.project IN (t.project, t.project || char(10) || 'bound') AND o.id <> c.id AND substr(o.name, -32) = t.conversation)`;
 
-/** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
+/** Limits for stored replies, in number and bytes; the earliest to expire are deleted first. */
 const MAX_REPLIES = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 
-/** The bounds of stored answers. */
+/** Enforces the limits of stored replies. */
 class Replies {
   readonly #sql: Statements;
 
@@ -146,7 +146,7 @@ class Replies {
     this.#sql = sql;
   }
 
-  /** Deletes expired and surplus answers, about `limit` rows at most. @returns their number */
+  /** Deletes expired and surplus replies, about `limit` rows at most. @returns their number */
   trim(nowMs: number, limit: number): number {
     const expired = this.#sql.expire('reply', nowMs, limit);
     const { count, bytes } = this.#sql.get<{ count: number; bytes: number }>(
@@ -171,7 +171,7 @@ export type Meter =
   | 'key_generation'
   | 'prunes_adopted';
 
-/** All tables on one connection. */
+/** All tables of one connection. */
 export interface Tables {
   readonly sql: Statements;
   readonly snapshots: Snapshots;
@@ -182,7 +182,7 @@ export interface Tables {
   readonly directives: DirectiveTable;
   readonly replies: Replies;
   readonly sent: SentTable;
-  /** One of the counters maintained by the schema's triggers. */
+  /** Value of a counter maintained by the schema's triggers. */
   meter(name: Meter): number;
 }
 

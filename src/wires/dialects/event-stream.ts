@@ -1,26 +1,26 @@
-/** Lengths of a whole message and of its headers, and their checksum. */
+/** Size of the prelude: message length, header length and checksum. */
 const PRELUDE_BYTES = 12;
 const CHECKSUM_BYTES = 4;
-/** The format allows 16 MiB of payload and 128 KiB of headers; a larger length cannot belong to a message. */
+/** The format allows 16 MiB of payload and 128 KiB of headers; larger lengths are invalid. */
 const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
-/** Longest message that is assembled; a longer one contains nothing of interest and is skipped. */
+/** Longer messages contain nothing of interest and are skipped. */
 const MAX_KEPT_BYTES = 1024 * 1024;
-/** Sizes of header values by type, in bytes; -1 for byte arrays and strings, which begin with their length. */
+/** Sizes of header values by type, in bytes; -1 for byte arrays and strings, which are length-prefixed. */
 const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
 const STRING = 7;
-/** Headers that name an event, or an error. */
+/** Headers that contain the type of an event or an error. */
 const TYPES = [':event-type', ':exception-type'];
 
 /**
- * Parses a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) in transit. It keeps
- * at most one message, and stops at the first broken one. Source:
+ * Parses a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) in transit. Keeps at
+ * most one message, and stops at the first broken one. Source:
  * https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
  */
 export class EventStream {
   readonly #onEvent: (type: string, payload: Buffer) => void;
   #pieces: Buffer[] = [];
   #size = 0;
-  /** Bytes of a message that are still to be skipped. */
+  /** Remaining bytes of a skipped message. */
   #skip = 0;
   #broken = false;
 
@@ -41,7 +41,7 @@ export class EventStream {
     if (this.#size >= this.#wanted()) this.#take();
   }
 
-  /** Bytes that are needed before something can be read. */
+  /** Number of bytes needed before something can be read. */
   #wanted(): number {
     const [first] = this.#pieces;
     return first && first.length >= 4 ? Math.min(first.readUInt32BE(0), MAX_KEPT_BYTES) : PRELUDE_BYTES;

@@ -8,15 +8,15 @@ const CLOSE_BRACE = 0x7d;
 
 /** The layout of a wire format's request body. */
 export interface BodyShape {
-  /** The key of the list of messages. */
+  /** Key of the message list. */
   readonly list: string;
-  /** The key of the id of an earlier answer that the provider keeps, if the wire has one. */
+  /** Key of the id of an earlier stored answer, if the wire has one. */
   readonly previous?: string;
-  /** What another field says about the history. Absent: none says anything. */
+  /** Reads history facts from another field; absent if there are none. */
   readonly history?: (key: string, value: Buffer) => Partial<Omit<RequestHead, 'outside'>>;
   /** Reads the message at the cursor, which is an object. Other values are skipped and never changed. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
-  /** Reads a value that is not a list under that key. Absent: such a value is skipped. */
+  /** Reads a non-list value under the list key. If absent, such a value is skipped. */
   readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
 }
 
@@ -37,7 +37,7 @@ class BodyScan {
   readonly #messages: ScannedMessage[];
   readonly #resumed: boolean;
   #head: RequestHead;
-  /** The head as read when the messages began; `null` before. */
+  /** The head as of the first message; `null` before. */
   #before: RequestHead | null;
 
   constructor(bytes: Buffer, shape: BodyShape, resume?: Resume) {
@@ -114,7 +114,7 @@ function isTrue({ bytes, at }: JsonCursor): boolean {
   return bytes.toString('latin1', at, at + 4) === 'true';
 }
 
-/** The relevant keys of an object, with a bit for each. */
+/** Relevant keys of an object, with a bit for each. */
 export type Keys = ReadonlyMap<string, number>;
 
 export function keysOf(...names: readonly string[]): Keys {
@@ -122,7 +122,7 @@ export function keysOf(...names: readonly string[]): Keys {
 }
 
 /**
- * Reads the relevant fields of the object at the cursor. `repeated`: one of them occurs twice, and parsers differ about
+ * Reads the relevant fields of the object at the cursor. `repeated`: a field occurs twice, and parsers disagree about
  * which one counts.
  */
 export function readFields(
@@ -161,35 +161,35 @@ export function readTextPart(
 
 const TEXT_PART = keysOf('type', 'text');
 
-/** The string at the cursor, decoded; `''` if there is no string. */
+/** Decodes the string at the cursor; `''` if there is none. */
 export function stringHere(cursor: JsonCursor): string {
   return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
 }
 
 /**
- * Maximum number of messages in a body. The largest context windows hold a million tokens, and a message costs about
- * fifty with its frame. No session comes near this number, while a body of 60 MB can contain thirty million messages.
+ * Maximum number of messages in a body. With a context window of a million tokens and about fifty tokens per message,
+ * no session comes near this number, while a body of 60 MB can contain thirty million messages.
  */
 export const MAX_MESSAGES = 20_000;
-/** Maximum number of texts and calls in all messages: a message may contain several calls and several parts. */
+/** Maximum number of texts and calls in all messages, since a message may contain several. */
 const MAX_PIECES = 4 * MAX_MESSAGES;
 
-/** Counts messages and parts during a scan, and stops the scan at more than any real session sends. */
+/** Counts messages and parts during a scan, and aborts beyond the number that any real session sends. */
 export class ScanBudget {
   #messages: number;
   #pieces = 0;
 
-  /** @param messages - how many are known already */
+  /** @param messages - number of messages already known */
   constructor(messages = 0) {
     this.#messages = messages;
   }
 
-  /** @throws JsonShapeError `too_many_messages` */
+  /** Counts a message. @throws JsonShapeError `too_many_messages` */
   message(): void {
     if (++this.#messages > MAX_MESSAGES) throw tooMany();
   }
 
-  /** Counts a part of a content, a text or a call. @throws JsonShapeError `too_many_messages` */
+  /** Counts a content part, a text or a call. @throws JsonShapeError `too_many_messages` */
   piece(): void {
     if (++this.#pieces > MAX_PIECES) throw tooMany();
   }

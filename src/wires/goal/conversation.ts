@@ -11,18 +11,18 @@ import {
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
 
-/** Longest goal, in characters. */
+/** Maximum length of a goal, in characters. */
 const MAX_GOAL_CHARS = 3_000;
 const MAX_SAID_CHARS = 1_000;
 const MAX_CALLS = 5_000;
-/** Maximum number of results of one call that are remembered. */
+/** Maximum number of remembered results per call. */
 const MAX_REPEATS = 50;
-/** User messages shorter than this, in characters ("go on", "yes"), are kept together with the ones before them. */
+/** Shorter user messages ("go on", "yes") are combined with the preceding ones, in characters. */
 const SHORT_WORDS = 40;
-/** Maximum number of recoveries in a shell whose lines are recognised later. */
+/** Maximum number of shell recoveries whose lines are recognised later. */
 const MAX_RECOVERED = 64;
 
-/** The place of a text in the body. It is the same in every later body of the conversation. */
+/** Position of a text in the body, which is the same in all later bodies of the conversation. */
 export interface Place {
   readonly start: number;
   readonly end: number;
@@ -30,19 +30,19 @@ export interface Place {
 
 interface Result {
   readonly at: Place;
-  /** Read when the call repeats; the same for every copy of the conversation. */
+  /** Computed when the call repeats; identical for all copies of the conversation. */
   fingerprint: string | null;
 }
 
 /**
- * The state of a conversation after messages `0…i`. It depends on nothing else, so that everything derived from it is
- * the same in every later request.
+ * The state of a conversation after messages `0…i`. It depends on nothing else, so everything derived from it is the
+ * same in every later request.
  */
 export class Conversation {
   #userWords = '';
   /**
-   * The user's newest words (a longer part than `#userWords`) and the model's newest plan. Files that these name are
-   * wanted.
+   * The user's newest words (a longer excerpt than `#userWords`) and the model's newest plan. Files mentioned here are
+   * kept.
    */
   #namingWords = '';
   #plan = '';
@@ -51,13 +51,13 @@ export class Conversation {
   #detached = false;
   #recovered: readonly RecoveredLines[] = [];
   #spoken = '';
-  /** The newest text of the answer that is being read; some wires send the text and each call as separate items. */
+  /** Latest text of the current answer; some wires send the text and each call as separate items. */
   #answerWords = '';
   #calls: SharedLog<CallInContext>;
   #results: SharedLog<Result>;
-  /** Paths of files that results showed, by their names. */
+  /** Paths of files shown by results, by file name. */
   readonly #shown: SharedLog<string>;
-  /** Files first shown since the model's last words, each with the key of the call that showed it. */
+  /** Files first shown since the model's last text, with the key of the call that showed them. */
   #shownSince: ReadonlyMap<string, string> = new Map();
 
   constructor(
@@ -70,7 +70,7 @@ export class Conversation {
     this.#shown = shown;
   }
 
-  /** An independent copy that can continue without affecting this one; the common part is shared. */
+  /** An independent copy; the common part is shared. */
   fork(): Conversation {
     const fork = new Conversation(this.#calls.fork(), this.#results.fork(), this.#shown.fork());
     fork.#userWords = this.#userWords;
@@ -87,15 +87,15 @@ export class Conversation {
   }
 
   /**
-   * The approximate size of the state: the number of recorded calls, results and shown files, plus one for every 32
-   * characters of texts.
+   * Approximate size of the state: number of recorded calls, results and shown files, plus one per 32 characters of
+   * text.
    */
   get size(): number {
     const chars = this.#spoken.length + this.#namingWords.length + this.#plan.length;
     return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
   }
 
-  /** Serialises the newest calls and words, for a request that continues from here without repeating them. */
+  /** Serialises the newest calls and words, for requests that continue from here without repeating them. */
   toText(): string {
     const kept = this.kept();
     const calls = kept.#calls.entries();
@@ -113,7 +113,7 @@ export class Conversation {
     } satisfies Kept);
   }
 
-  /** The same as `fromText(toText())`, but shares data with this one. */
+  /** Equivalent to `fromText(toText())`, but shares data with this one. */
   kept(): Conversation {
     const kept = this.fork();
     kept.#results = new SharedLog();
@@ -127,7 +127,7 @@ export class Conversation {
     return kept;
   }
 
-  /** Inverse of `toText`. Of any other text, what can be read is kept. */
+  /** Inverse of `toText`. Reads as much as possible of other texts. */
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
@@ -153,7 +153,7 @@ export class Conversation {
       conversation.#recovered = recovered;
       conversation.#spoken = spoken;
     } catch {
-      // written by another version, or not by `toText`: what was read before the error is kept
+      // written by another version, or damaged: keep what was read before the error
     }
     return conversation;
   }
@@ -163,17 +163,17 @@ export class Conversation {
     return this.#id;
   }
 
-  /** Records the hash of the conversation's beginning. Only the first call counts. */
+  /** Sets the hash of the conversation's beginning. Only the first call counts. */
   begin(id: string): void {
     this.#id ||= id;
   }
 
-  /** Records that it continues an answer of which nothing is known. */
+  /** Records that the conversation continues an unknown answer. */
   detach(): void {
     this.#detached = true;
   }
 
-  /** Whether its history, and so its beginning, is unknown. */
+  /** Whether the history, and thus the beginning, is unknown. */
   get isDetached(): boolean {
     return this.#detached;
   }
@@ -188,12 +188,12 @@ export class Conversation {
     return this.#recovers;
   }
 
-  /** Records lines that a shell command gave out. */
+  /** Records lines recovered by a shell command. */
   gaveOut(lines: readonly RecoveredLines[]): void {
     if (lines.length > 0) this.#recovered = [...this.#recovered, ...lines].slice(-MAX_RECOVERED);
   }
 
-  /** Lines that shell commands have given out so far, the newest last. The list itself is never changed. */
+  /** Lines recovered by shell commands so far, newest last. The returned list is never modified. */
   get recovered(): readonly RecoveredLines[] {
     return this.#recovered;
   }
@@ -207,17 +207,17 @@ export class Conversation {
     this.#namingWords = (needsMore ? `${trimmed}\n${this.#namingWords}` : trimmed).slice(0, MAX_NAMING_CHARS);
   }
 
-  /** Records a plan of the model. */
+  /** Records a plan made by the model. */
   planned(plan: string): void {
     this.#plan = plan.slice(0, MAX_NAMING_CHARS);
   }
 
-  /** Whether the user's newest words or the model's newest plan name one of these files. */
+  /** Whether the user's newest words or the model's newest plan mention one of these files. */
   names(paths: readonly string[]): boolean {
     return paths.some((path) => namesFile(this.#namingWords, path) || namesFile(this.#plan, path));
   }
 
-  /** The model's last text if it called no tool natively; otherwise `''`. */
+  /** The model's last text if it made no native tool call; otherwise `''`. */
   get spoken(): string {
     return this.#spoken;
   }
@@ -228,33 +228,30 @@ export class Conversation {
     this.#answerWords = '';
   }
 
-  /** Records that a tool answered, which ends the model's answer. */
+  /** Records a tool answer, which ends the model's answer. */
   toolAnswered(): void {
     this.#answerWords = '';
   }
 
-  /**
-   * Adds a message of the model, or one item of its answer. Each call is stored with the words that precede it in the
-   * answer.
-   */
+  /** Adds a model message, or one item of its answer. Each call is stored with the preceding text of the answer. */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     this.#spoken = calls.length === 0 ? text.slice(-MAX_ANSWER_CHARS) : '';
     if (this.#shownSince.size > 0) this.#shownSince = new Map();
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
     this.#answerWords = said;
     for (const { id, call } of calls) {
-      // Legacy function results name their function instead of an id.
+      // Legacy function results refer to their function instead of an id.
       this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#userWords });
       this.#calls.keepNewest(MAX_CALLS);
     }
   }
 
-  /** A call that the model wrote as text, with the model's words and the user's words at that time. */
+  /** A call that the model wrote as text, with the model's and the user's words at that time. */
   textCall({ name, args }: ToolCall): CallInContext {
     return { name, args, said: this.#spoken.trim().slice(-MAX_SAID_CHARS), asked: this.#userWords };
   }
 
-  /** The call that a result answers, by its id or (legacy) by its function's name. */
+  /** The call that a result answers, by id or (legacy) by function name. */
   callOf(toolCallId: string, name: string): CallInContext | undefined {
     const byId = toolCallId === '' ? undefined : this.#calls.newest(toolCallId);
     return byId ?? this.#calls.newest(name);
@@ -265,17 +262,18 @@ export class Conversation {
     return this.#calls.lastKey;
   }
 
-  /** Number of calls under an id so far: some models restart numbering with each answer. */
+  /** Number of calls with an id so far; some models restart numbering with each answer. */
   callsUnder(id: string): number {
     return this.#calls.count(id);
   }
 
   /**
-   * Records a result of a call. Returns whether the same call had the same text before, apart from volatile values.
+   * Records a result of a call. Returns whether the same call returned the same text before, apart from volatile
+   * values.
    *
    * @param callKey - hash of the call's name and arguments
-   * @param at - place of the text in the body
-   * @param fingerprintAt - reads a fingerprint; called only if a call repeats
+   * @param at - position of the text in the body
+   * @param fingerprintAt - computes a fingerprint; called only for repeated calls
    */
   isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
     const earlier = this.#results.newestOf(callKey, MAX_REPEATS);
@@ -290,9 +288,9 @@ export class Conversation {
   }
 
   /**
-   * Records the files that a result shows, and returns whether one of them was shown before, in any lines and by any
-   * call: a repeated look shows interest. An equal call in the same turn is no second look, because the model had not
-   * seen the first result.
+   * Records the files that a result shows, and returns whether one of them was shown before, in any range and by any
+   * call, since a repeated look shows interest. An equal call in the same turn does not count, because the model has
+   * not seen the first result yet.
    */
   isShownAgain(paths: readonly string[], callKey: string): boolean {
     const isLook = (path: string): boolean => this.#shownSince.get(path) !== callKey;
@@ -310,8 +308,8 @@ export class Conversation {
   }
 
   /**
-   * The goal of a result: an explicit question alone, otherwise the call's arguments, the assistant's words with the
-   * call, and the user's newest words before it.
+   * The goal of a result: an explicit question if there is one, otherwise the call's arguments, the assistant's text
+   * with the call, and the user's newest words before it.
    */
   goalFor(call: CallInContext | undefined, question: string, argsSaid: string): string {
     if (question.trim() !== '') return question.trim().slice(0, MAX_GOAL_CHARS);
@@ -334,8 +332,8 @@ function nameOf(path: string): string {
 }
 
 /**
- * Whether two paths mean one file: the same, or one of them relative to a higher folder. A bare name may be that of
- * many files and matches only itself.
+ * Whether two paths refer to the same file: equal, or one relative to a parent folder. A bare name is ambiguous and
+ * only matches itself.
  */
 function isSameFile(a: string, b: string): boolean {
   const [long, short] = (a.length < b.length ? [b, a] : [a, b]).map((path) => path.replace(/^\.\//, ''));

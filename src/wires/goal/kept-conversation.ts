@@ -1,39 +1,36 @@
 import type { RecoveredLines } from '../transcript/shell-recovery.ts';
 import type { ToolCall } from '../transcript/tools.ts';
 
-/** A call together with what the assistant said when it made it. */
+/** A call with the assistant's text that preceded it. */
 export interface CallInContext extends ToolCall {
   readonly said: string;
-  /** The newest words of the user when the call was made. */
+  /** The user's newest words when the call was made. */
   readonly asked: string;
 }
 
-/** The part of a conversation that is stored with a model's answer. Calls are in order, the oldest first. */
+/** The part of a conversation that is stored with a model answer. Calls are ordered, oldest first. */
 export interface Kept {
   readonly id: string;
   readonly asked: string;
-  /** Absent if an older version stored it. */
+  /** Absent if stored by an older version. */
   readonly recovers?: boolean;
-  /** Absent: its history is known. */
+  /** Absent if the history is known. */
   readonly detached?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
-  /** The model's text; absent if the answer called a tool natively. */
+  /** The model's text; absent if the answer contained a native tool call. */
   readonly spoken?: string;
-  /** Files that were shown; absent if there were none. */
+  /** Files that were shown; absent if none. */
   readonly shown?: readonly string[];
   /**
-   * The user's words and the model's plan, both of which may name files; absent if there is no plan and the words are
-   * the same as `asked`.
+   * The user's words and the model's plan, both of which may mention files; absent if there is no plan and the words
+   * equal `asked`.
    */
   readonly naming?: readonly [words: string, plan: string];
-  /** Absent if nothing was recovered in a shell. */
+  /** Absent if no shell command recovered lines. */
   readonly recovered?: readonly RecoveredLines[];
 }
 
-/**
- * Maximum number of calls that are stored because later results may answer them, and maximum length of stored
- * arguments.
- */
+/** Maximum number of stored calls, which later results may answer, and maximum length of stored arguments. */
 export const MAX_KEPT_CALLS = 64;
 
 export const MAX_KEPT_ARGS = 16_000;
@@ -41,7 +38,5 @@ export const MAX_KEPT_ARGS = 16_000;
 /** Maximum number of shown files that are stored. */
 export const MAX_KEPT_SHOWN = 200;
 
-/**
- * Maximum number of stored characters of an answer without native calls. Its end is kept, which contains the action.
- */
+/** Maximum stored length of an answer without native calls. The end is kept, because it contains the action. */
 export const MAX_ANSWER_CHARS = 64 * 1024;

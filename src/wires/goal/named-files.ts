@@ -1,13 +1,13 @@
-/** Maximum number of characters that are searched for file names. */
+/** Maximum number of characters searched for file names. */
 export const MAX_NAMING_CHARS = 16_000;
-/** Shortest phrase, made of the words of a path, that counts as its name, in characters. */
+/** Minimum length of a phrase, made of the words of a path, that counts as its name, in characters.  */
 const LEAST_PHRASE_CHARS = 8;
-/** Shortest name without an extension that counts as a name, in characters. */
+/** Minimum length of a name without an extension, in characters. */
 const LEAST_NAME_CHARS = 6;
 
 /**
  * Whether a text names a file: by its path, by its bare name, or by the words of its name ("security review" is
- * `security-review.md`). A path that the text gives must agree with the file's own folder.
+ * `security-review.md`). A path in the text must match the file's folder.
  */
 export function namesFile(said: string, path: string): boolean {
   const text = said.slice(0, MAX_NAMING_CHARS).toLowerCase();
@@ -35,10 +35,7 @@ function endsWithFolder(text: string, folder: string): boolean {
   return text.endsWith(folder) ? !isPartOfName(text[text.length - folder.length - 1] ?? ' ') : text.endsWith('.');
 }
 
-/**
- * Whether a text contains the words of a name, without its extension, one after the other. A name of one word does not
- * count.
- */
+/** Whether a text contains the words of a name, without extension, consecutively. Single-word names do not count. */
 function hasPhrase(text: string, name: string): boolean {
   const dot = name.lastIndexOf('.');
   const words = wordsOf((dot > 0 ? name.slice(0, dot) : name).replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase());

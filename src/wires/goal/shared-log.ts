@@ -3,7 +3,7 @@ interface Entry<T> {
   readonly value: T;
 }
 
-/** Entries shared by several logs, each up to its own length, with the positions of each key. */
+/** Storage shared by several logs, each up to its own length, with the positions of each key. */
 interface Room<T> {
   readonly entries: Entry<T>[];
   readonly places: Map<string, number[]>;
@@ -11,7 +11,7 @@ interface Room<T> {
 
 /**
  * Values by key, in order of arrival. A fork shares all existing entries. The first log to append does so in place;
- * another one that continues from the same point copies them.
+ * others that continue from the same point copy them.
  */
 export class SharedLog<T> {
   #room: Room<T>;
@@ -35,7 +35,7 @@ export class SharedLog<T> {
 
   add(key: string, value: T): void {
     const { entries } = this.#room;
-    // another log has appended here, or most entries are no longer visible
+    // another log has already appended here, or most entries are dropped
     if (entries.length !== this.#to || this.#from > 2 * this.size + 1_000) this.#move();
     notePlace(this.#room.places, key, this.#to);
     this.#room.entries.push({ key, value });
@@ -68,10 +68,7 @@ export class SharedLog<T> {
     return this.newestOf(key, Number.POSITIVE_INFINITY);
   }
 
-  /**
-   * The newest values under a key, the oldest of them first. The cost depends on their number, not on the size of the
-   * log.
-   */
+  /** The newest values under a key, oldest first. The cost depends on their number, not on the log's size. */
   newestOf(key: string, most: number): T[] {
     const places = this.#room.places.get(key) ?? [];
     const end = rankOf(places, this.#to);

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** The structure that a JSON text may have. */
+/** Limits for the structure of a JSON text. */
 export interface JsonBounds {
   /** Maximum number of values and keys in total. */
   readonly values: number;
-  /** Maximum depth of nested lists and objects. */
+  /** Maximum nesting depth of lists and objects. */
   readonly levels: number;
-  /** Maximum number of members of the outermost list or object. */
+  /** Maximum number of members of the top-level list or object. */
   readonly items?: number;
 }
 
-/** Bytes that are examined between two turns of the event loop: a millisecond or two. */
+/** Number of bytes examined between yields to the event loop: a millisecond or two. */
 const PIECE_BYTES = 1024 * 1024;
 
 const QUOTE = 0x22;
@@ -24,10 +24,10 @@ const CLOSE_BRACE = 0x7d;
 
 /**
  * Counts the structure of a JSON text before it is parsed: `[{},{},…` of 60 MB parses into gigabytes. Allocates
- * nothing, gives the event loop turns, and stops at the first bound that is exceeded. Whether the text is JSON is not
- * checked.
+ * nothing, yields to the event loop, and stops at the first exceeded bound. Does not check whether the text is valid
+ * JSON.
  *
- * @returns the bound that the text exceeds, or `null`
+ * @returns the exceeded bound, or `null`
  */
 export async function exceededBound(bytes: Buffer, bounds: JsonBounds): Promise<keyof JsonBounds | null> {
   const meter = new StructureMeter(bounds);
@@ -39,7 +39,7 @@ export async function exceededBound(bytes: Buffer, bounds: JsonBounds): Promise<
   return null;
 }
 
-/** Counts brackets, commas and colons outside of strings. */
+/** Counts brackets, commas and colons outside strings. */
 class StructureMeter {
   readonly #bounds: Required<JsonBounds>;
   #values = 1;

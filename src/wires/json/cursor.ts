@@ -9,13 +9,10 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Maximum nesting of lists and objects. Set by hand: far beyond any request, and 8 MB of memory. */
+/** Maximum nesting of lists and objects. Set by hand: far beyond any request; takes 8 MB of memory. */
 const MAX_LEVELS = 1_000_000;
 
-/**
- * Maximum number of values that are skipped in one text. Set by hand: far beyond any request, and half a second of
- * work.
- */
+/** Maximum number of values skipped in one text. Set by hand: far beyond any request; takes half a second. */
 const MAX_SKIPPED = 1_000_000;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -23,14 +20,14 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 /** Why bytes were not read: they are not the expected JSON, or contain more than may be examined. */
 export type ShapeFault = 'body_not_understood' | 'too_many_messages';
 
-/** The bytes are not the expected JSON, or contain more than may be examined. Callers forward them as they are. */
+/** The bytes are not the expected JSON, or contain more than may be examined. Callers then forward them unchanged. */
 export class JsonShapeError extends Error {
   override readonly name = 'JsonShapeError';
   readonly code: ShapeFault;
 
   constructor(message: string, { code = 'body_not_understood' }: { readonly code?: ShapeFault } = {}) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0; // a client can cause thousands of these at once, and a stack costs a quarter of a millisecond
+    Error.stackTraceLimit = 0; // clients can cause thousands at once, and a stack costs 0.25 ms
     super(message);
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
@@ -41,26 +38,25 @@ function tooManyValues(): JsonShapeError {
   return new JsonShapeError(`more than ${MAX_SKIPPED} values`, { code: 'too_many_messages' });
 }
 
-/** Byte range `[start, end)` of a JSON value; of a string with its quotes. */
+/** Byte range `[start, end)` of a JSON value; for strings including the quotes. */
 export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Each byte of a word of four, for comparisons of all four at once. */
+/** Masks for comparing the four bytes of a word at once. */
 const ONES = 0x01010101;
 const HIGH_BITS = 0x80808080;
 const BLANKS = 0x20 * ONES;
 const BACKSLASHES = BACKSLASH * ONES;
-/** Whether a character may follow a backslash, without `u`. */
+/** Whether a character may follow a backslash, except `u`. */
 const ESCAPED = new Uint8Array(256);
 for (const byte of Buffer.from('"\\/bfnrt')) ESCAPED[byte] = 1;
 const CODE_UNIT = /^u[\da-fA-F]{4}$/;
 
 /**
- * A cursor over JSON bytes. It checks that they are JSON, and skips values that are not read: strings by `indexOf` and
- * four bytes at a time, nested values without recursion. It decodes nothing by itself. Whether strings are UTF-8 is not
- * checked.
+ * A cursor over JSON bytes. Validates JSON and skips unread values: strings with `indexOf` and four bytes at a time,
+ * nested values without recursion. Decodes nothing itself, and does not check whether strings are valid UTF-8.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
@@ -74,7 +70,7 @@ export class JsonCursor {
     this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Skips white space and returns the byte there (`undefined` at the end). */
+  /** Skips white space and returns the next byte (`undefined` at the end). */
   peek(): number | undefined {
     const { bytes } = this;
     let byte = bytes[this.at];
@@ -133,7 +129,7 @@ export class JsonCursor {
     while (at < end) at = this.#checkByte(at, end);
   }
 
-  /** @returns the place of the next character */
+  /** @returns the offset of the next character */
   #checkByte(at: number, end: number): number {
     const byte = this.bytes[at] ?? 0;
     if (byte < 0x20) throw new JsonShapeError(`control character in a string at byte ${at}`);
@@ -186,7 +182,10 @@ export class JsonCursor {
     open.push(closing);
   }
 
-  /** After a value: steps over closings; `false` once the outermost value is complete, `true` before the next one. */
+  /**
+   * Called after a value: skips closing brackets; returns `false` once the outermost value is complete, `true` before a
+   * next one.
+   */
   #closeOrNext(open: number[]): boolean {
     for (let closing = open.at(-1); closing !== undefined; closing = open.at(-1)) {
       if (this.take(COMMA)) {
@@ -233,7 +232,7 @@ export class JsonCursor {
     return { start, end: this.at };
   }
 
-  /** One `"key": value` of an object. */
+  /** Reads one `"key": value` pair of an object. */
   member(visit: (key: string) => void): void {
     const key = this.string();
     this.expect(COLON);
@@ -261,7 +260,7 @@ export class JsonCursor {
     return { start, end: this.at };
   }
 
-  /** The text of a key, or `''` if the key is too long to be a relevant one. */
+  /** The text of a key; `''` if the key is too long to be relevant. */
   keyText({ start, end }: Span): string {
     if (end - start > 258) return '';
     const text = this.bytes.toString('latin1', start + 1, end - 1);
@@ -277,7 +276,7 @@ export class JsonCursor {
 /** Decodes the JSON string at `[start, end)`, quotes included; `null` when it is not valid. */
 export function decodeString(bytes: Buffer, start: number, end: number): string | null {
   const raw = bytes.toString('utf8', start, end);
-  // The decoder replaces invalid UTF-8 by U+FFFD; such a string could not be restored byte for byte.
+  // The decoder replaces invalid UTF-8 with U+FFFD; such a string could not be restored exactly.
   if (raw.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return null;
   try {
     const value: unknown = JSON.parse(raw);

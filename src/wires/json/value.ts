@@ -1,6 +1,6 @@
 import type { Edit } from '../../engine/text/render.ts';
 
-/** The value of a JSON text, or `undefined` if the text is not JSON. */
+/** Parses a JSON text; `undefined` if it is invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -9,7 +9,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A field of an object; `undefined` for anything else. */
+/** A field of an object; `undefined` for other values. */
 export function field(value: unknown, name: string): unknown {
   return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
@@ -22,7 +22,7 @@ export function finiteNumber(value: unknown): number | null {
 /**
  * Translates offsets in a decoded JSON string to offsets in its encoded form (without quotes).
  *
- * @param raw - the encoded form, escapes as they stand
+ * @param raw - the encoded form with its escapes
  * @param offsets - ascending offsets (UTF-16 units) in the decoded string
  */
 export function encodedOffsets(raw: string, offsets: readonly number[]): number[] {
@@ -53,7 +53,7 @@ function encodeText(text: string): string {
  * Turns edits of a decoded string into edits of its encoded form, so that every byte outside the cuts stays as the
  * client wrote it.
  *
- * @param base - added to every offset: where the encoded form begins in what is edited
+ * @param base - added to every offset: start of the encoded form in the edited text
  */
 export function encodeEdits(raw: string, edits: readonly Edit[], base: number): Edit[] {
   const offsets = encodedOffsets(
@@ -75,12 +75,11 @@ interface JsonField {
 }
 
 /**
- * Finds the long string values of a text that is JSON as a whole (a tool result wrapped by its client). Keys and
- * one-line strings are left out, because there is nothing to cut in them; a one-line string that is itself JSON may
- * contain lines and is included.
+ * Finds long string values in a text that is entirely JSON (a tool result wrapped by its client). Keys and one-line
+ * strings are skipped, because nothing can be cut in them, except one-line strings that are JSON with lines inside.
  *
- * @param minChars - shortest value, in UTF-16 units
- * @returns `null` when the text is not JSON or holds no such value
+ * @param minChars - minimum length of a value, in UTF-16 units
+ * @returns `null` if the text is not JSON or has no such value
  */
 export function longJsonFields(text: string, minChars: number): JsonField[] | null {
   const first = firstSolid(text);
@@ -104,7 +103,7 @@ export function longJsonFields(text: string, minChars: number): JsonField[] | nu
   return fields.length > 0 ? fields : null;
 }
 
-/** Whether a value has several lines, or is JSON on one line with strings of several lines. */
+/** Whether a value has several lines, or is one-line JSON that contains multi-line strings. */
 function mayHoldLines(value: string): boolean {
   if (value.includes('\n')) return true;
   const first = firstSolid(value);

@@ -19,7 +19,7 @@ import {
 } from './provider.ts';
 import { vertex } from './vertex.ts';
 
-/** OpenAI and all providers that speak its formats. Whatever else lies below `/v1` is forwarded here too. */
+/** OpenAI and all providers with the same formats. All other paths below `/v1` are forwarded here too. */
 export const openai: Provider = {
   ...facts.openai,
   dialects: [openaiChat, openaiResponses],
@@ -42,10 +42,7 @@ const google: Provider = {
   },
 };
 
-/**
- * Anthropic, recognised by the path of the messages wire, or by the header `anthropic-version`, which its clients send
- * with all other requests.
- */
+/** Anthropic, recognised by the path of the messages wire, or by the header `anthropic-version` on other requests. */
 const anthropic: Provider = {
   ...facts.anthropic,
   dialects: [anthropicMessages],
@@ -53,7 +50,7 @@ const anthropic: Provider = {
     if (!isBelow(path, '/v1')) return null;
     const operation = operationOf(anthropicMessages, line.method, path);
     if (operation === null) {
-      // an SDK of Anthropic's may be pointed at the formats of OpenAI
+      // an Anthropic SDK may be used with OpenAI's formats
       if (OPENAI.some((dialect) => dialect.claims(line.method, path) !== null)) return null;
       if (line.headers['anthropic-version'] === undefined && !isBelow(path, '/v1/messages')) return null;
     }
@@ -63,26 +60,24 @@ const anthropic: Provider = {
 
 const OPENAI = [openaiChat, openaiResponses];
 
-/**
- * All providers, the most general first. If several of them take a request, the last one that is configured gets it.
- */
+/** All providers, the most general first. If several match a request, the last configured one gets it. */
 export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface Route extends Taken {
   readonly provider: Provider;
-  /** `null`: the provider needs a setting that is not set. */
+  /** `null` if the provider needs a setting that is not set. */
   readonly baseUrl: string | null;
-  /** The part before the provider's own path, which was dropped; absent if there was none. */
+  /** The dropped part before the provider's own path; absent if there was none. */
   readonly prefix?: string;
 }
 
 const specificFirst = providers.toReversed();
 
-/** A client whose base URL has a version, and whose paths have one as well, repeats it: `/v1/v1/messages`. */
+/** Clients repeat the version if both base URL and path contain one: `/v1/v1/messages`. */
 const REPEATED_VERSION = /^(?:\/v1)+(?=\/v1\/)/;
 
-/** Where a request goes; `null` if no provider takes it. */
+/** Resolves the destination of a request; `null` if no provider matches. */
 export function routeOf(line: RequestLine, settings: CloudSettings): Route | null {
   const url = line.url.replace(REPEATED_VERSION, '');
   if (url !== line.url) {
@@ -108,17 +103,14 @@ function firstRoute(line: RequestLine, settings: CloudSettings, among: readonly 
   return null;
 }
 
-/** Paths of the proxy itself that hold secrets. */
+/** Paths of the proxy itself that contain secrets. */
 const SECRET = /^\/(?:k|child)\//;
-/** Its other paths. */
+/** Other paths of the proxy itself. */
 const OWN = /^\/(?:rpc|mcp|prune|page|health|metrics)\//;
 /** Further paths that clients request from a gateway. */
 const KNOWN = /^\/v1\/(?:models(?:\/[^/]+)?|embeddings|completions)$/;
 
-/**
- * The route of a gateway's path, such as `/api/v1/chat/completions`: the provider's own path begins at the last
- * version.
- */
+/** Resolves a gateway path such as `/api/v1/chat/completions`: the provider's own path begins at the last version. */
 function longerRoute(line: RequestLine, settings: CloudSettings): Route | null {
   const path = withoutQuery(line.url);
   const version = Math.max(path.lastIndexOf('/v1/'), path.lastIndexOf('/v1beta/'));

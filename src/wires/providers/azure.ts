@@ -8,7 +8,7 @@ import { decodedName, isBelow, type Operation, type Provider } from './provider.
 const DEPLOYMENT = /^\/openai\/deployments\/([^/]+)\/chat\/completions$/;
 
 /**
- * Azure OpenAI and Claude on Microsoft Foundry. It has no address of its own: every resource has its own host. Sources:
+ * Azure OpenAI and Claude on Microsoft Foundry. There is no common address: every resource has its own host. Sources:
  * https://learn.microsoft.com/en-us/azure/ai-foundry/openai/reference,
  * https://learn.microsoft.com/en-us/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
  */

@@ -19,7 +19,7 @@ export function openCount(bytes: Buffer): Enclosed | null {
   if (invoked === null || converse !== null) return null;
   const text = bytes.toString('latin1', invoked.start + 1, invoked.end - 1);
   const body = Buffer.from(text, 'base64');
-  // other spellings of base64 could not be written back as they came
+  // other spellings of base64 could not be restored exactly
   if (body.toString('base64') !== text) return null;
   const close = (changed: Buffer): Buffer => replaced(bytes, invoked, Buffer.from(`"${changed.toString('base64')}"`));
   return { dialect: anthropicMessages, body, close };

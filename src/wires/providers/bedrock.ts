@@ -6,12 +6,12 @@ import { decodedName, isBelow, type Operation, type Provider } from './provider.
 
 const MODEL = /^\/model\/([^/]+)\/([a-z-]+)$/;
 const REGION = /^(?!cn-)[a-z]{2,3}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
-/** Service of AWS that offers models in the formats of their makers. */
+/** AWS service that offers models in their makers' formats. */
 const MANTLE = 'bedrock-mantle';
 /** The path of Bedrock's control API, which has its own host. Claude Code sends such requests to the same base URL. */
 const CONTROL = '/inference-profiles';
 const ROOTS = ['/model', '/guardrail', CONTROL];
-/** How API keys of Bedrock begin. */
+/** Prefixes of Bedrock API keys. */
 const API_KEY = /^Bearer (?:ABSK|bedrock-api-key-)/;
 const RUNTIME_HOST = /^https:\/\/bedrock-runtime\b/;
 const AZURE_HOST = /^https:\/\/[\w.-]+\.azure\.(?:com|us|cn)(?=[:/]|$)/;
@@ -34,7 +34,7 @@ export const bedrock: Provider = {
   },
   baseUrl(path, { headers }, { bedrockUrl, azureUrl, awsRegion }) {
     const isMantle = isMantlePath(path);
-    // each of the vendors' own hosts serves only one API; a gateway may serve several
+    // each vendor host serves only one API; a gateway may serve several
     const isControl = isBelow(path, CONTROL);
     if (bedrockUrl !== null && !((isMantle || isControl) && RUNTIME_HOST.test(bedrockUrl))) return bedrockUrl;
     if (isMantle && azureUrl !== null && !AZURE_HOST.test(azureUrl)) return azureUrl;
@@ -54,7 +54,7 @@ function modelOperation(path: string): Operation | null {
   }
   if (verb === 'count-tokens') return { dialect: bedrockConverse, purpose: 'count', model, open: openCount };
   const isInvoke = verb === 'invoke' || verb === 'invoke-with-response-stream';
-  // the ARN of an inference profile does not name the model; if it is another model, nothing in the body is recognised
+  // an inference profile's ARN does not name the model; the body of another model is not recognised
   if (!isInvoke || !/anthropic|^arn:/.test(model)) return null;
   return { dialect: anthropicMessages, purpose: 'generate', model, stream };
 }
@@ -68,7 +68,7 @@ function isMantlePath(path: string): boolean {
   return isBelow(path, '/anthropic') || isBelow(path, '/openai');
 }
 
-/** The scope that an AWS signature names. */
+/** The scope of an AWS signature. */
 export interface CredentialScope {
   readonly keyId: string;
   /** `YYYYMMDD` */

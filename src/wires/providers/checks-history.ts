@@ -1,16 +1,16 @@
 /** Whether models of the responses wire check that the items before their reasoning are unchanged. */
 interface ModelRow {
-  /** Names of the models, without the provider's prefix. */
+  /** Matches model names without the provider's prefix. */
   readonly models: RegExp;
   readonly checks: boolean;
-  /** Where that is stated, and the day on which it was read. */
+  /** Source of this fact, and the day on which it was checked. */
   readonly source: string;
   readonly day: string;
 }
 
 const GUIDE = "OpenAI's guide to reasoning models, and `input_transformations` in the npm package openai 7.56";
 
-/** The first row that fits counts. */
+/** The first matching row applies. */
 const ROWS: readonly ModelRow[] = [
   { models: /^gpt-4/, checks: false, source: GUIDE, day: '2026-11-20' },
   { models: /^o\d/, checks: false, source: GUIDE, day: '2026-11-20' },
@@ -22,7 +22,7 @@ const ROWS: readonly ModelRow[] = [
 /**
  * Whether a model of the responses wire drops reasoning after a changed item. An unknown model counts as checking.
  *
- * @param model - as the request names it, with or without a gateway's prefix (`openai/gpt-6.2`)
+ * @param model - name in the request, with or without a gateway's prefix (`openai/gpt-6.2`)
  */
 export function checksHistory(model: string): boolean {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();

@@ -3,17 +3,17 @@ import type { Dialect } from '../dialects/dialect.ts';
 export type ProviderName = 'openai' | 'anthropic' | 'google' | 'vertex' | 'bedrock' | 'azure';
 
 /**
- * The facts about a provider that settings, `/health`, `run`, `doctor` and the ledger use. Its routes are in a file of
- * their own.
+ * The facts about a provider that settings, `/health`, `run`, `doctor` and the ledger use. Its routes are in a separate
+ * file.
  */
 export interface ProviderFacts {
   readonly name: ProviderName;
-  /** The name of its upstream in `doctor`. */
+  /** Name of the upstream in `doctor`. */
   readonly title: string;
-  /** The setting that holds its base URL, and the variable of that setting. */
+  /** The setting with the base URL, and the setting's environment variable. */
   readonly key: 'upstreamUrl' | 'anthropicUrl' | 'geminiUrl' | 'vertexUrl' | 'bedrockUrl' | 'azureUrl';
   readonly variable: string;
-  /** The field of `/health` that holds the origin of the base URL. */
+  /** Field of `/health` with the origin of the base URL. */
   readonly field:
     | 'upstream'
     | 'anthropic_upstream'
@@ -21,13 +21,11 @@ export interface ProviderFacts {
     | 'vertex_upstream'
     | 'bedrock_upstream'
     | 'azure_upstream';
-  /** The end of the base URL with which an agent reaches this provider through the proxy. */
+  /** End of the base URL with which an agent reaches this provider through the proxy.  */
   readonly path: '/v1' | '/v1beta' | '';
-  /** The formats of its requests. */
+  /** Request formats. */
   readonly wires: readonly Dialect['name'][];
-  /**
-   * The proxy's own key for this provider, used for requests without a key: its setting and the header that carries it.
-   */
+  /** The proxy's own key for this provider, used for requests without one: setting and header. */
   readonly ownKey?: {
     readonly key: 'upstreamApiKey' | 'anthropicApiKey';
     readonly field: (key: string) => readonly [name: string, value: string];

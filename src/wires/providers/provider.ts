@@ -5,21 +5,21 @@ import type { BaseUrls, ProviderFacts } from './facts.ts';
 /** The first line of a request and its headers. */
 export interface RequestLine {
   readonly method: string;
-  /** Path and query, as the client spelled them. */
+  /** Path and query, as spelled by the client. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A request to a model: the format of its body and what it is for. */
+/** A model request: body format and purpose. */
 export interface Operation {
   readonly dialect: Dialect;
   readonly purpose: Purpose;
-  /** Model and streaming, if the path states them; absent if the body does. */
+  /** Model and streaming flag, if stated in the path; otherwise the body states them. */
   readonly model?: string;
   readonly stream?: boolean;
   /**
-   * Extracts the request from a body that encloses it; `null` if the body is not understood. @throws JsonShapeError if
-   * the body is not a JSON object
+   * Extracts the request from an enclosing body; `null` if the body is not understood. @throws JsonShapeError if the
+   * body is not a JSON object
    */
   readonly open?: (body: Buffer) => Enclosed | null;
 }
@@ -28,25 +28,23 @@ export interface Operation {
 export interface Enclosed {
   readonly dialect: Dialect;
   readonly body: Buffer;
-  /** The whole body with another request in the place of this one. */
+  /** Returns the whole body with another request in place of this one. */
   readonly close: (changed: Buffer) => Buffer;
 }
 
-/** A request that a provider takes. */
+/** A request that matches a provider. */
 export interface Taken {
-  /** `null`: forwarded unread. */
+  /** `null` if the request is forwarded unread. */
   readonly operation: Operation | null;
   /** Path and query to append to the base URL. */
   readonly rest: string;
-  /**
-   * `true`: `rest` is appended to the origin of the base URL, because the path of the base URL belongs to another API.
-   */
+  /** Whether to append `rest` to the origin of the base URL, because the URL's path belongs to another API. */
   readonly toOrigin?: boolean;
 }
 
-/** The settings that decide where requests to a cloud go. */
+/** Settings that determine the destination of cloud requests. */
 export interface CloudSettings extends BaseUrls {
-  /** The Bedrock region for requests that name none; `null` if it is not set. */
+  /** Bedrock region for requests that name none; `null` if not set. */
   readonly awsRegion: string | null;
 }
 
@@ -55,25 +53,25 @@ export interface CloudSettings extends BaseUrls {
  * `all.ts`.
  */
 export interface Provider extends ProviderFacts {
-  /** The formats of its requests. The proxy's own errors have the shape of the first one. */
+  /** Request formats. The proxy's own errors use the first one's error format. */
   readonly dialects: readonly [Dialect, ...Dialect[]];
-  /** @param path - of the request, without its query. @returns `null` for a request that is not this provider's */
+  /** @param path - of the request, without the query. @returns `null` if the request does not match this provider */
   takes(path: string, line: RequestLine, settings: CloudSettings): Taken | null;
   /**
-   * The base URL of a request, if it depends on more than the setting; `null` if the setting is not set and no region
-   * or location is known.
+   * Base URL of a request, if it depends on more than the setting; `null` if the setting is missing and no region or
+   * location is known.
    */
   baseUrl?(path: string, line: RequestLine, settings: CloudSettings): string | null;
 }
 
-/** A request whose version is dropped because the base URL contains it, as `https://api.openai.com/v1` does. */
+/** Drops the version from a path, for base URLs that contain it, such as `https://api.openai.com/v1`. */
 export function belowVersion(operation: Operation | null, { url }: RequestLine): Taken {
   return { operation, rest: url.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '') };
 }
 
 /**
- * The same for a base URL that may be spelled without its version, as the clients of some providers spell it:
- * `https://api.anthropic.com`. The version of the path is kept then.
+ * Like `belowVersion`, for base URLs that may lack the version, such as `https://api.anthropic.com`; then the path
+ * keeps it.
  */
 export function belowBase(operation: Operation | null, line: RequestLine, baseUrl: string): Taken {
   const hasVersion = /\/v\d[a-z\d]{0,10}\/?$/.test(baseUrl);
@@ -92,12 +90,12 @@ export function withoutQuery(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Whether a path is `root` or lies below it. */
+/** Whether a path equals `root` or lies below it. */
 export function isBelow(path: string, root: string): boolean {
   return path.startsWith(root) && (path.length === root.length || path[root.length] === '/');
 }
 
-/** Decodes a name in a path: `%3A` is a colon. At most 200 characters. */
+/** Decodes a name in a path (`%3A` is a colon), truncated to 200 characters. */
 export function decodedName(segment: string): string {
   try {
     return decodeURIComponent(segment).slice(0, 200);

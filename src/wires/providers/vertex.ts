@@ -6,8 +6,8 @@ import { facts } from './facts.ts';
 import type { Operation, Provider } from './provider.ts';
 
 /**
- * All paths of a project's locations, and of a publisher (used by clients with a Vertex AI API key). Other paths of
- * projects are OpenAI's, which has `/v1/projects/…` as well.
+ * Matches paths of a project's locations, and of a publisher (used with a Vertex AI API key). Other project paths
+ * belong to OpenAI, which also has `/v1/projects/…`.
  */
 const VERTEX = /^\/v1(?:beta1)?\/(?:projects\/[^/]+\/locations|publishers)(?:\/|$)/;
 const MODEL = /\/publishers\/(anthropic|google)\/models\/([^/:]+):([a-zA-Z]+)$/;
@@ -34,7 +34,7 @@ export const vertex: Provider = {
   },
 };
 
-/** Multi-regions, whose hosts have a different form. */
+/** Multi-region locations, which have different host names. */
 const MULTI_REGIONS = new Set(['us', 'eu']);
 
 function hostOf(location: string | undefined): string | null {
@@ -59,7 +59,7 @@ function operationAt(path: string): Operation | null {
 
 function claudeOperation(model: string, verb: string): Operation | null {
   if (verb !== 'rawPredict' && verb !== 'streamRawPredict') return null;
-  // in a count request, `count-tokens` takes the model's place in the path, and the body names the model
+  // in count requests, the path contains `count-tokens` instead of the model, which is named in the body
   if (model === 'count-tokens') return { dialect: anthropicMessages, purpose: 'count' };
   return { dialect: anthropicMessages, purpose: 'generate', model, stream: verb === 'streamRawPredict' };
 }

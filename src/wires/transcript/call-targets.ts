@@ -1,6 +1,6 @@
 import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
-/** A line range of a file, 1-based and inclusive; 0 for a bound that the call does not state. */
+/** A line range of a file, 1-based and inclusive; 0 for an unspecified bound. */
 export interface FileLines {
   readonly startLine: number;
   readonly endLine: number;
@@ -12,7 +12,7 @@ const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path',
 const START_KEYS = ['start_line', 'startLine', 'line_start', 'start', 'offset', 'from_line'];
 const END_KEYS = ['end_line', 'endLine', 'line_end', 'end', 'to_line'];
 const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\s"\\]{1,500})/gm;
-/** Files that a shell command changes: `sed -i … file`, `… > file`, `tee file`. */
+/** Matches files that a shell command writes: `sed -i … file`, `… > file`, `tee file`. */
 const WRITTEN = /(?:>>?|\btee(?: -a)?) {0,4}([^\s"'`;|&<>()$]{1,500})/g;
 const SED_IN_PLACE = /\bsed\s+(?:-\w\s+)?-i\b([^|;&\n]{0,1000})/g;
 const SED_RANGE = /\bsed\s+-n\s+["']?(\d{1,9}),(\d{1,9})p/;
@@ -20,7 +20,7 @@ const MAX_FILES = 20;
 const MAX_CHARS = 50_000;
 const MAX_PATH_CHARS = 1_000;
 
-/** The files that a call changes, as far as its name and its arguments show; `[]` for a call that only reads. */
+/** Files changed by a call, as far as name and arguments show; `[]` for read-only calls. */
 export function editedFiles(call: ToolCall | undefined): string[] {
   if (!call) return [];
   const args = parseArgs(call.args);
@@ -28,7 +28,7 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   const verb = fileVerb(args);
   if (verb === 'look') return [];
   const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';
-  // a single word together with a path names the tool's operation, not a shell program
+  // a single word together with a path is the tool's operation, not a shell program
   const isWord = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
   const files = path !== '' ? [path] : command === '' || isWord ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);
@@ -52,7 +52,7 @@ function patched(text: string): string[] {
   return [...text.slice(0, MAX_CHARS).matchAll(PATCHED)].map(([, file = '']) => file);
 }
 
-/** The files that a call shows, whatever tool or command it uses to look at them; `[]` for one that shows none. */
+/** Files shown by a call, with any tool or command; `[]` if there are none. */
 export function shownFiles(call: ToolCall | undefined): string[] {
   const { origin, path, command } = callFacts(call).hints;
   if (command !== undefined) return [...new Set(filesOfCommand(command))].slice(0, MAX_FILES);
@@ -60,7 +60,7 @@ export function shownFiles(call: ToolCall | undefined): string[] {
   return shows ? [path.slice(0, MAX_PATH_CHARS)] : [];
 }
 
-/** Tools of a windowed viewer, whose arguments do not name the position of the window. */
+/** Tools of a windowed viewer, whose arguments do not state the window's position. */
 const WINDOW_NAME = /^(?:open|goto|scroll_up|scroll_down|edit|insert)$/;
 const WINDOW_HEADER = /^\[File: ([^\n]{1,500}) \(\d{1,9} lines total\)\]$/m;
 const MAX_HEADER_CHARS = 600;
@@ -70,9 +70,7 @@ export function movesWindow({ name }: ToolCall): boolean {
   return WINDOW_NAME.test(name);
 }
 
-/**
- * Completes a call that moved a viewer's window without naming a file (`goto 120`) with the file that its result names.
- */
+/** Completes a call that scrolled a viewer without naming a file (`goto 120`) with the file named in its result. */
 export function withWindowFile<Call extends ToolCall>(call: Call, result: string): Call {
   if (!movesWindow(call)) return call;
   const [, path] = WINDOW_HEADER.exec(result.slice(0, MAX_HEADER_CHARS)) ?? [];
@@ -82,7 +80,7 @@ export function withWindowFile<Call extends ToolCall>(call: Call, result: string
     : { ...call, args: JSON.stringify({ ...args, path }) };
 }
 
-/** The lines of a file that a call asks for. */
+/** The line range of a file that a call requests. */
 export function askedLines(call: ToolCall | undefined): FileLines {
   const args = call ? parseArgs(call.args) : null;
   const [, from, to] = SED_RANGE.exec(stringOf(args, ['command', 'cmd', 'script']).slice(0, 2_000)) ?? [];
@@ -97,7 +95,7 @@ export function askedLines(call: ToolCall | undefined): FileLines {
 
 /** Commands that print nothing. */
 const SILENT: ReadonlySet<string> = new Set(['cd', 'export', 'set', 'source', '.']);
-/** Options that state a limit, by program; `-` alone is a number as an option. */
+/** Options that set a limit, by program; `-` stands for a number as an option. */
 const LIMITS: Readonly<Record<string, readonly string[]>> = {
   head: ['-', '-n', '--lines'],
   git: ['-', '-n', '--max-count'],
@@ -108,7 +106,7 @@ const LIMITS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * The number of lines or entries to which a call limits its own output (`git log -n 120`, `… | head -50`, `rg
- * --max-count 5`); 0 if it states none, or not for all that it prints.
+ * --max-count 5`); 0 if there is no limit, or not for the whole output.
  */
 export function askedLimit(call: ToolCall | undefined): number {
   if (!call) return 0;
@@ -155,8 +153,8 @@ function lineOf(value: unknown): number {
 }
 
 /**
- * A shell command, divided into parts (`;`, `&&`, `||`, line ends), and each part into stages (`|`). Read as text,
- * never run.
+ * A shell command, divided into parts (`;`, `&&`, `||`, line ends), and each part into stages (`|`). Parsed as text,
+ * never executed.
  */
 type ShellParts = readonly (readonly string[])[];
 
@@ -168,13 +166,13 @@ export function innerCommand(command: string): string {
   return inner?.trimStart().replace(/^(["'])(.*)\1\s*$/s, '$2') ?? command;
 }
 
-/** The shell command of a call as it was written; `''` if it has none. */
+/** The shell command of a call as written; `''` if there is none. */
 export function commandOf(call: ToolCall): string {
   const args = parseArgs(call.args);
   return stringOf(args, ['command', 'cmd', 'script', 'code', 'commands']);
 }
 
-/** Divides a command outside quotes; quoted text stays in its stage. */
+/** Splits a command outside quotes; quoted text stays in its stage. */
 export function shellParts(command: string): ShellParts {
   const parts: string[][] = [];
   let stages: string[] = [];
@@ -216,7 +214,7 @@ const LOOP_BODY = /^\s*do(?:\s+|$)/;
 const LOOP_END = /^\s*done\b/;
 
 /**
- * Replaces each loop by the commands in its body, with all values in the place of the variable: `for x in a b; do cat
+ * Replaces each loop by the commands in its body, with all values substituted for the variable: `for x in a b; do cat
  * "$x"; done` becomes `cat "a b"`.
  */
 export function withoutLoops(parts: ShellParts): ShellParts {

@@ -1,25 +1,25 @@
-/** A file inside a user's message: `[start, end)` is its content, without the frame around it. */
+/** A file inside a user message; `[start, end)` is its content without the enclosing frame. */
 export interface FileBlock {
   readonly start: number;
   readonly end: number;
   /** Path from the frame, or `''`. */
   readonly path: string;
-  /** The frame with its content, which is not part of the user's own words. */
+  /** Span of the frame with its content, which is not part of the user's own words. */
   readonly outerStart: number;
   readonly outerEnd: number;
-  /** Pasted text that is not named as a file: not the user's own words, but never changed either. */
+  /** Whether this is pasted text without a file name: not the user's own words, but never changed. */
   readonly pasted: boolean;
 }
 
-/** Files beyond this number in one message are left whole. */
+/** Maximum number of files per message; further ones are left whole. */
 const MAX_BLOCKS = 200;
-/** A fence without a path up to this length is a quotation, and thus the user's own words. */
+/** Fences without a path up to this length are quotations, which belong to the user's own words. */
 const MAX_QUOTED_CHARS = 1_000;
-/** Characters of a line that are examined. */
+/** Maximum number of characters examined per line. */
 const MAX_LINE_CHARS = 1_400;
 const MAX_PATH_CHARS = 500;
 
-/** Elements that contain a file, as today's agents write them. */
+/** Elements in which current agents embed files. */
 const FILE_TAGS = new Set([
   'file',
   'file_content',
@@ -35,7 +35,7 @@ const FILE_TAGS = new Set([
 /** Single-line elements that describe the file inside an element. */
 const PATH_TAGS = new Set(['path', 'source', 'name', 'filename', 'file']);
 const ABOUT_TAGS = new Set([...PATH_TAGS, 'type', 'language', 'lines', 'index', 'size', 'total_lines']);
-/** Lines around files that are not the user's own words either. */
+/** Lines around files that do not belong to the user's own words either. */
 const WRAPPING = /^(?:<\/?(?:files|documents|attachments)>|--- (?:Content from referenced files|End of content) ---)$/;
 /** Elements that agents inject into user messages. They are neither a goal nor a file. */
 const INJECTED_TAGS = new Set([
@@ -64,7 +64,7 @@ const TAG = /^<([A-Za-z][\w-]{0,40})((?:\s[^<>\n]{0,800})?)>/;
 const FENCE = /^ {0,3}(`{3,12}|~{3,12})([^\n`]{0,500})/;
 const PATH_LIKE = /^[\w@~.()[\]+-]*(?:[/\\][\w@~.()[\]+ -]+)*\.[A-Za-z0-9]{1,10}$/;
 
-/** Every frame contains one of these; a text without any of them is rejected quickly. */
+/** Every frame contains one of these, for a quick check. */
 const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Content of '];
 
 /**
@@ -74,7 +74,7 @@ const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Conte
 export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
   if (!MAY_OPEN.some((part) => text.includes(part))) return blocks;
-  // Closing tags and fences that no longer occur. Each is searched for only once, not again at every opening.
+  // Closing tags and fences known not to occur any more, so that each is searched only once.
   const unclosed = new Set<string>();
   let header = NO_HEADER;
   for (let at = 0; at < text.length && blocks.length < MAX_BLOCKS; ) {
@@ -99,7 +99,7 @@ export function findFileBlocks(text: string): FileBlock[] {
   return blocks;
 }
 
-/** The line that names the file that follows, and where it begins. */
+/** A line that names the following file, and its offset. */
 interface Header {
   readonly path: string;
   readonly at: number;
@@ -107,7 +107,7 @@ interface Header {
 
 const NO_HEADER: Header = { path: '', at: Number.POSITIVE_INFINITY };
 
-/** The user's own words: the message without its files and without what agents inject. */
+/** The user's own words: the message without files and text injected by agents. */
 export function ownWords(text: string, blocks: readonly FileBlock[]): string {
   let out = '';
   let at = 0;
@@ -129,7 +129,7 @@ function endOfLine(text: string, at: number): number {
   return lf < 0 ? text.length : lf;
 }
 
-/** `<file path="x">…</file>` and the like, opening at the start of a line. */
+/** Parses `<file path="x">…</file>` and similar elements that open at the start of a line. */
 function elementAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const indent = line.length - line.trimStart().length;
   const [opening, tag, attributes] = TAG.exec(line.slice(indent)) ?? [];
@@ -139,12 +139,12 @@ function elementAt(text: string, at: number, line: string, header: Header, unclo
   if (close < 0) return null;
   const path = pathOf(attributes) || header.path;
   const inside = nested(text, start, close, path) ?? { start, end: close, path };
-  // A file has lines; `<content>x</content>` is something that the user says.
+  // files have several lines; a one-line `<content>x</content>` is part of the user's words
   if (!text.slice(inside.start, inside.end).includes('\n')) return null;
   return { ...inside, outerStart: Math.min(at, header.at), outerEnd: close + tag.length + 3, pasted: false };
 }
 
-/** The content element inside a document element (`<document><source>p</source><document_content>…`). */
+/** Parses the content element in a document element (`<document><source>p</source><document_content>…`). */
 function nested(
   text: string,
   from: number,
@@ -170,7 +170,7 @@ function nested(
   return null;
 }
 
-/** A fenced block; its path may be in the info string or on the line before (aider). */
+/** Parses a fenced block, whose path may be in the info string or on the preceding line (aider). */
 function fenceAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const [opening, fence, info] = FENCE.exec(line) ?? [];
   if (!opening || !fence || unclosed.has(fence)) return null;
@@ -237,7 +237,7 @@ function pathOfInfo(info: string): string {
   return '';
 }
 
-/** A line that names the file that follows. */
+/** The path in a line that names the following file. */
 function pathOfHeader(line: string): string {
   const trimmed = line.trim();
   if (trimmed === '' || trimmed.length > MAX_PATH_CHARS) return '';
@@ -249,7 +249,7 @@ function pathOfHeader(line: string): string {
   return !/\s{2,}/.test(bare) && PATH_LIKE.test(bare) ? bare : '';
 }
 
-/** Removes elements that agents inject, and whole messages that clients write on their own behalf. */
+/** Removes elements injected by agents, and whole messages that clients write themselves. */
 function withoutInjected(text: string): string {
   let out = '';
   let at = 0;
@@ -269,13 +269,13 @@ function withoutInjected(text: string): string {
   return STAGE_SETTING.some((start) => beginning.startsWith(start)) ? '' : rest;
 }
 
-/** Beginnings of messages that a client writes on its own behalf before the user's first message. */
+/** Beginnings of messages that a client itself writes before the user's first message. */
 const STAGE_SETTING = [
   '# AGENTS.md instructions',
   'This is the Qwen Code.',
   'This is the Gemini CLI.',
   'Caveat: The messages below were generated by the user',
-  // aider, around the files that it brings along
+  // aider, before the files that it includes
   'I have *added these files to the chat*',
   'Here are some READ ONLY files',
   'I am working with you on code in a git repository',

@@ -1,17 +1,17 @@
 /** Keys of a call's arguments that `tools.ts` reads. */
 const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
 const QUOTES = '"\'`';
-/** Maximum number of characters of a script, and of values in it, that are read. */
+/** Limits for the length of a script, and for the number of values read from it. */
 const MAX_SCRIPT_CHARS = 20_000;
 const MAX_VALUES = 20;
 const MAX_GAP = 20;
 
 /**
  * The arguments of tools in a script, if the model writes JavaScript instead of a call (`await tools.exec_command({
- * cmd: "cat a.py" })`): the values of the relevant keys, as if they were arguments of one call. Read as text, never
- * run.
+ * cmd: "cat a.py" })`): the values of relevant keys, as if they were arguments of one call. Parsed as text, never
+ * executed.
  *
- * @returns `null` when the text calls no tool
+ * @returns `null` if the text calls no tool
  */
 export function scriptArgs(text: string): Readonly<Record<string, unknown>> | null {
   const script = text.slice(0, MAX_SCRIPT_CHARS);
@@ -20,7 +20,7 @@ export function scriptArgs(text: string): Readonly<Record<string, unknown>> | nu
   let behind = 0;
   let values = 0;
   for (const { 0: key, index } of script.matchAll(KEY)) {
-    if (index < behind) continue; // a word in a value
+    if (index < behind) continue; // the key is inside a value
     const value = valueAt(script, index + key.length);
     if (value === null) continue;
     behind = value.end;
@@ -28,13 +28,13 @@ export function scriptArgs(text: string): Readonly<Record<string, unknown>> | nu
     if (++values === MAX_VALUES) break;
   }
   if (found.size === 0) return null;
-  // several commands are joined into one script: the last one determines the output
+  // several commands are joined into one script, since the last one determines the output
   return Object.fromEntries([...found].map(([key, texts]) => [key, texts.join('\n')]));
 }
 
 interface Value {
   readonly text: string;
-  /** Offset just after it. */
+  /** Offset after the value. */
   readonly end: number;
 }
 

@@ -2,47 +2,47 @@ import type { LineRange } from '../../engine/types.ts';
 import { commandOf, innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { callsRecovery, type ToolCall } from './tools.ts';
 
-/** Lines of an original that a command asked for. */
+/** Lines of an original that a command requested. */
 export interface RecoveredLines {
   readonly pruneId: string;
-  /** Empty: all lines. */
+  /** Empty means all lines. */
   readonly ranges: readonly LineRange[];
 }
 
-/** A shell command that gives out originals: `mcp-pruner recover`, `why` or `recall`. */
+/** A shell command that recovers originals: `mcp-pruner recover`, `why` or `recall`. */
 export interface ShellRecovery {
-  /** Its output contains nothing else, apart from what filters behind a pipe leave of it. */
+  /** Whether the output contains nothing else, except for the effect of filters behind a pipe. */
   readonly alone: boolean;
-  /** The originals that it names; a `recall` names none. */
+  /** The originals named in the command; `recall` names none. */
   readonly lines: readonly RecoveredLines[];
 }
 
-/** The program under all its names: installed, by its path, with a version, as the file of a proxy. */
+/** Matches the program in all forms: installed, by path, with a version, or as the proxy's script file. */
 const PROGRAM = /^(?:\S{0,200}[/\\])?(?:mcp-pruner(?:@[\w.^~-]{1,40})?(?:\.(?:cmd|exe|js))?|cli\.[jt]s)$/;
-/** Commands whose output is, or explains, an original. */
+/** Commands that print or explain an original. */
 const COMMANDS = new Set(['recover', 'why', 'recall']);
-/** The output of these is in words of the program's own, so it cannot be recognised by an original's lines. */
+/** Commands whose output is rephrased, so that it cannot be recognised by an original's lines. */
 const IN_OWN_WORDS = new Set(['why', 'recall']);
-/** Maximum number of words between the program and its command: `--`, options of a runner. */
+/** Maximum number of words between the program and its command, such as `--` or a runner's options. */
 const MOST_BETWEEN = 3;
-/** Commands that print little besides, or nothing. */
+/** Commands that print little or nothing. */
 const PRINTS_LITTLE =
   /^\s*(?:cd|export|set|source|echo|printf|true|sleep|wait|read|local|test|\[|\w+=|done\b|fi\b|then\b|\}|$)/;
 const PRUNE_ID = /prn_[0-9A-HJKMNP-TV-Z]{12}/g;
-/** The value of `--lines`, and the lines of a quoted marker. */
+/** Matches the value of `--lines`, and the lines of a quoted marker. */
 const LINES = /--lines[= ]["']?((?:\d{1,9}(?:-\d{1,9})?,?){1,200})|\blignes (\d{1,9}-\d{1,9})/;
 const SHELL = /(?:^|[\s/])(?:ba|z|da|k)?sh\s+-\w{0,4}c\s/;
-/** Maximum depth of shells in shells that is read. */
+/** Maximum depth for reading shells within shells. */
 const MAX_DEPTH = 3;
-/** Maximum number of originals that one command may name. */
+/** Maximum number of originals named in one command. */
 const MOST_NAMED = 64;
 
-/** Whether a call recovered or searched originals, by a tool or in a shell. */
+/** Whether a call recovered or searched originals, with a tool or in a shell. */
 export function isRecovery(call: ToolCall | undefined): boolean {
   return callsRecovery(call) || shellRecovery(call) !== null;
 }
 
-/** Reads what a call gives out of originals in a shell; `null` for every other call. Nothing is executed. */
+/** Parses a shell command that recovers originals; `null` for all other calls. Nothing is executed. */
 export function shellRecovery(call: ToolCall | undefined): ShellRecovery | null {
   if (!call || !/mcp-pruner|cli\.[jt]s/.test(call.args)) return null;
   const command = commandOf(call);
@@ -54,7 +54,7 @@ export function shellRecovery(call: ToolCall | undefined): ShellRecovery | null 
     if (program === 'recall') return [];
     const named = idsIn(text);
     const ranges = rangesIn(text);
-    // a variable or a list in front of `xargs` may hold the id
+    // the id may be in a variable, or in a list before `xargs`
     return (named.length > 0 ? named : everywhere).map((pruneId) => ({ pruneId, ranges }));
   });
   return {
@@ -68,7 +68,7 @@ interface Stage {
   readonly program: string;
 }
 
-/** Adds the stages that give out originals to `found`. Returns whether the command prints nothing else. */
+/** Adds stages that recover originals to `found`. Returns whether the command prints nothing else. */
 function read(command: string, found: Stage[], depth: number): boolean {
   let alone = true;
   for (const stages of withoutLoops(shellParts(innerCommand(command)))) {
@@ -87,7 +87,7 @@ function read(command: string, found: Stage[], depth: number): boolean {
   return alone;
 }
 
-/** The command that a stage gives the program, or `null`. */
+/** The subcommand that a stage passes to the program, or `null`. */
 function programIn(stage: string): string | null {
   const words = stage.split(/[\s"'`(){}[\],;$]+/).filter((word) => word !== '');
   for (const [i, word] of words.entries()) {

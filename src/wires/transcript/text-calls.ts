@@ -1,6 +1,6 @@
 import type { ToolCall } from './tools.ts';
 
-/** Characters at the end of the model's text that are searched for a call. */
+/** Number of characters at the end of the model's text searched for a call. */
 const MAX_SAID_CHARS = 64 * 1024;
 const MAX_PARAMETERS = 20;
 const FENCE_LINE = /^ {0,3}(`{3,8})([^\n`]{0,80})$/;
@@ -17,7 +17,7 @@ export function textAction(said: string): ToolCall | null {
   return command === null || command === '' ? null : actionOf(command);
 }
 
-/** The call that a line for SWE-agent's shell makes: verbs of its viewer are tools, everything else is a program. */
+/** Converts a command for SWE-agent's shell to a call: viewer verbs are tools, everything else is a program. */
 function actionOf(command: string): ToolCall {
   const [verb = '', ...rest] = command.slice(0, 2_000).split(/\s+/).map(unquoted);
   if (WINDOW_VERBS.has(verb)) return callOf(verb, { path: rest.find((word) => /[./]/.test(word)) ?? '' });
@@ -26,7 +26,7 @@ function actionOf(command: string): ToolCall {
   return callOf('bash', { command });
 }
 
-/** OpenHands' `<function=name><parameter=key>value</parameter></function>`: the newest call of that name. */
+/** The newest call of a name in OpenHands' `<function=name><parameter=key>value</parameter></function>`. */
 export function functionCall(said: string, name: string): ToolCall {
   const text = said.slice(-MAX_SAID_CHARS);
   const opening = `<function=${name}>`;
@@ -36,8 +36,8 @@ export function functionCall(said: string, name: string): ToolCall {
 }
 
 /**
- * Cline's and Roo's `<read_file><path>a</path></read_file>`: the newest call of that name, or the facts in the frame of
- * its result.
+ * Parses Cline's and Roo's `<read_file><path>a</path></read_file>`; returns the newest call of that name, or one built
+ * from the frame of its result.
  *
  * @param shown - the path, command or pattern in the frame
  */
@@ -47,7 +47,7 @@ export function elementCall(said: string, name: string, shown: string): ToolCall
   return callOf(name, Object.keys(found).length > 0 ? found : { [keyOfShown(name)]: shown });
 }
 
-/** A call in the form of agents with native calls. */
+/** A call in the same form as native calls. */
 export function callOf(name: string, args: Readonly<Record<string, string>>): ToolCall {
   const said = Object.entries(args).filter(([, value]) => value !== '');
   return { name, args: JSON.stringify(Object.fromEntries(said)) };

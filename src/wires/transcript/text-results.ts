@@ -3,29 +3,29 @@ import { findFileBlocks } from './file-blocks.ts';
 import { callOf, elementCall, functionCall, textAction } from './text-calls.ts';
 import type { ToolCall } from './tools.ts';
 
-/** Part of a text: `[start, end)`. */
+/** A range of a text: `[start, end)`. */
 export interface Range {
   readonly start: number;
   readonly end: number;
-  /** Path of its file, as named by its frame; absent if only the call names it. */
+  /** Path of the file named in the frame; absent if only the call names it. */
   readonly path?: string;
 }
 
-/** A tool's answer inside a user's message. */
+/** A tool's answer inside a user message. */
 export interface TextResult {
-  /** The ranges inside the frame: the output of the tool. */
+  /** Ranges inside the frame, which are the tool's output. */
   readonly ranges: readonly Range[];
-  /** The call that it answers, as far as the frame or the model's text shows it; `null` if neither does. */
+  /** The answered call, as far as the frame or the model's text shows it; otherwise `null`. */
   readonly call: ToolCall | null;
   /** The user's own words in the same text. */
   readonly words: string;
 }
 
-/** Longest beginning of a frame, in characters. */
+/** Maximum length of the beginning of a frame, in characters. */
 const MAX_HEADER_CHARS = 8_000;
-/** Elements with the user's words that Cline and Roo append to a result in the same text. */
+/** Elements in which Cline and Roo append the user's words to a result in the same text. */
 const VOICES = ['feedback', 'user_message', 'answer', 'task'];
-/** Tools of Cline and Roo with output; the answers of other tools are the user's own words. */
+/** Cline and Roo tools with output. Answers of other tools are the user's own words. */
 const PRINTING = new Set([
   'read_file',
   'execute_command',
@@ -54,7 +54,7 @@ const OBSERVED = /^(?:OBSERVATION:\n|Observation: |The observation from the last
 const RAN = 'I ran this command:\n\n';
 const PRINTED = '\n\nAnd got this output:\n\n';
 
-/** Beginnings of all frames, for a quick negative check. */
+/** Beginnings of all frames, for a quick check. */
 const MAY_BEGIN = ['<', '[', 'EXECUTION', 'OBSERVATION', 'Observation', 'The observation', RAN];
 
 /**
@@ -62,8 +62,8 @@ const MAY_BEGIN = ['<', '[', 'EXECUTION', 'OBSERVATION', 'Observation', 'The obs
  * SWE-agent, of OpenHands without function calling, of Cline and Roo in XML mode, and of aider are matched exactly, as
  * in their templates. Text that merely looks similar (`Observation: it is slow`) counts as the user's own words.
  *
- * @param said - the model's text directly before, if the model called no tool natively; otherwise `''`
- * @param header - the previous text of the same message, in which Cline announces this one; otherwise `''`
+ * @param said - the model's preceding text, if it made no native tool call; otherwise `''`
+ * @param header - the previous text of the message, in which Cline announces this one; otherwise `''`
  * @returns `null` for everything else
  */
 export function textResult(text: string, said: string, header = ''): TextResult | null {
@@ -80,12 +80,12 @@ export function textResult(text: string, said: string, header = ''): TextResult 
   );
 }
 
-/** Whether a text announces that the next one of its message is a result: `[read_file for 'a'] Result:`. */
+/** Whether a text announces that the message's next text is a result: `[read_file for 'a'] Result:`. */
 export function announcesResult(text: string): boolean {
   return bracketedHeader(text)?.end === text.length;
 }
 
-/** mini-swe-agent: `<returncode>0</returncode>`, then the output, whole or its head and its tail. */
+/** mini-swe-agent: `<returncode>0</returncode>`, then the output, complete or only its head and tail. */
 function returned(text: string, said: string): TextResult | null {
   const from = text.startsWith('<exception>') ? text.indexOf('</exception>\n') + '</exception>\n'.length : 0;
   const [code] = RETURN_CODE.exec(text.slice(from, from + 60)) ?? [];
@@ -111,7 +111,7 @@ function bracketed(text: string, said: string): TextResult | null {
 interface BracketedHeader {
   readonly name: string;
   readonly shown: string;
-  /** Offset just after `Result:`. */
+  /** Offset after `Result:`. */
   readonly end: number;
 }
 
@@ -125,7 +125,7 @@ function bracketedHeader(text: string): BracketedHeader | null {
 
 function clineResult(text: string, start: number, { name, shown }: BracketedHeader, said: string): TextResult {
   const end = VOICES.concat('environment_details').reduce((least, tag) => {
-    // the last of them, because a shown file may contain such a line itself
+    // take the last one, because a shown file may contain such a line itself
     const at = text.lastIndexOf(`<${tag}>`);
     const own = at >= start && (at === start || text.charAt(at - 1) === '\n') && text.includes(`</${tag}>`, at);
     return own ? Math.min(least, at) : least;
@@ -144,7 +144,7 @@ function rangeOf({ start, end, path }: { readonly start: number; readonly end: n
   return path === '' ? { start, end } : { start, end, path };
 }
 
-/** aider's `/run`: command and output. */
+/** aider's `/run`: command and output.  */
 function ran(text: string): TextResult | null {
   if (!text.startsWith(RAN)) return null;
   const at = text.slice(0, MAX_HEADER_CHARS).indexOf(PRINTED);
@@ -153,7 +153,7 @@ function ran(text: string): TextResult | null {
   return { ranges: [{ start: at + PRINTED.length, end: text.length }], call: callOf('run', { command }), words: '' };
 }
 
-/** SWE-agent: a result only if the model wrote an action before it. */
+/** SWE-agent: counts as a result only if the model wrote an action before it. */
 function observed(text: string, said: string, promptChars: number): TextResult | null {
   const call = textAction(said);
   if (call === null) return null;
@@ -180,8 +180,8 @@ function framed(text: string, from: number, tag: string): Range[] | null {
 }
 
 /**
- * The content of an element at the start of a line or after another tag. The last closing tag counts, because a result
- * may contain such a tag itself.
+ * The content of an element at the start of a line or after another tag. The last closing tag counts, because results
+ * may contain such tags.
  */
 function element(text: string, tag: string, from: number): Range | null {
   const opening = `<${tag}>`;
@@ -196,7 +196,7 @@ function isEnd(text: string, { end }: Range, tag: string): boolean {
   return text.slice(end + tag.length + 3).trim() === '';
 }
 
-/** The number of lines at both ends of a text that the client added around the result. */
+/** Number of header and footer lines that a client added around a result. */
 interface Frame {
   readonly head: number;
   readonly tail: number;
@@ -206,7 +206,7 @@ interface Frame {
 const HEAD_LINES = 14;
 const TAIL_LINES = 24;
 
-/** Lines that clients put in front of a result; each pattern is anchored and linear. */
+/** Header lines that clients put before a result; each pattern is anchored and linear. */
 const HEADER: readonly RegExp[] = [
   /^<(?:path|type|file|content|file_content|document|output|result|stdout|system|returncode|bash_metadata|untrusted_context)\b[^<>]*>/,
   /^Content (?:of|from) \S.*:$/,
@@ -226,19 +226,19 @@ const FOOTER: readonly RegExp[] = [
 ];
 
 /**
- * Recognises the header and footer lines that agents put around a tool's result. They carry coordinates (path, range,
- * exit code) and always stay.
+ * Recognises header and footer lines that agents put around tool results. They carry metadata (path, range, exit code)
+ * and always stay.
  */
 export function findFrame(lines: Lines): Frame {
   return { head: headOf(lines), tail: tailOf(lines) };
 }
 
-/** The frame of a text. Only the first and the last lines are examined, because it may have millions. */
+/** The frame of a text. Only the first and last lines are examined, because there may be millions. */
 export function frameOf(text: string): Frame {
   let end = 0;
   for (let line = 0; line < HEAD_LINES && end < text.length; line++) end = text.indexOf('\n', end) + 1 || text.length;
   let start = text.length;
-  // more lines than `tailOf` examines, so that it finds the same footer as in the whole text
+  // include more lines than `tailOf` examines, so that it finds the same footer as in the whole text
   for (let line = 0; line <= TAIL_LINES + 1 && start > 0; line++)
     start = start < 2 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
   return { head: headOf(splitLines(text.slice(0, end))), tail: tailOf(splitLines(text.slice(start))) };
@@ -259,7 +259,7 @@ function tailOf(lines: Lines): number {
   let first = lines.count + 1;
   for (let line = lines.count; line > Math.max(0, lines.count - TAIL_LINES); line--) {
     const text = shortLine(lines, line);
-    // A reminder is appended as a block: everything from its opening tag on belongs to the frame.
+    // A reminder is appended as a block, so everything from its opening tag on belongs to the frame.
     if (text.startsWith('<system-reminder>')) first = line;
     else if (text !== '' && first === line + 1 && FOOTER.some((pattern) => pattern.test(text))) first = line;
     else if (text === '' && first === line + 1 && line < lines.count) first = line;

@@ -3,14 +3,14 @@ import { parsed } from '../json/value.ts';
 import { innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { scriptArgs } from './script-args.ts';
 
-/** The part of a tool call that the pruner reads. */
+/** The parts of a tool call that the pruner uses. */
 export interface ToolCall {
   readonly name: string;
   /** The decoded arguments: usually a JSON object in a string. */
   readonly args: string;
 }
 
-/** Facts from a call's arguments. They are data from the model and never executed. */
+/** Facts from a call's arguments, which are model data and never executed. */
 export interface CallFacts {
   readonly hints: Hints;
   /** An explicit question (`context_focus_question`), or `''`. */
@@ -52,9 +52,9 @@ const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:
 const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
 const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
 
-/** Facts of calls, each read once. */
+/** Cached facts of calls. */
 const known = new WeakMap<ToolCall, CallFacts>();
-/** A result without a known call may be a file that is about to be edited. */
+/** A result whose call is unknown may be a file that is about to be edited. */
 const UNKNOWN: CallFacts = { hints: { origin: 'read' }, question: '', said: '' };
 
 /** Reads a tool call: the origin of its result, and the patterns, paths and questions in its arguments. */
@@ -110,7 +110,7 @@ export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look'
   return CHANGING.has(command) ? 'change' : null;
 }
 
-/** A call's arguments as a flat object, or those in a script of calls; `null` if the text is neither. */
+/** Parses a call's arguments, or a script of calls, to a flat object; `null` if the text is neither. */
 export function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
   if (text.length > MAX_ARGS_CHARS) return null;
   const value = parsed(text);
@@ -159,7 +159,7 @@ function originOfName(name: string, hasPath: boolean): Origin {
 
 const SEARCH_PROGRAMS = new Set(['grep', 'rg', 'ag', 'ack', 'egrep', 'fgrep', 'ripgrep']);
 const LIST_PROGRAMS = new Set(['ls', 'find', 'tree', 'fd', 'dir', 'du', 'git ls-files', 'git ls-tree']);
-/** A search that prints only file names. */
+/** Options with which a search prints only file names. */
 const NAMES_ONLY = /\s(?:--files(?:-with-matches)?|-[a-zA-Z]{0,8}l[a-zA-Z]{0,8})(?=\s|$)/;
 const READ_PROGRAMS = new Set(['cat', 'head', 'tail', 'sed', 'nl', 'bat', 'less', 'more', 'awk', 'type']);
 const WRAPPERS = new Set([
@@ -179,7 +179,7 @@ const WRAPPERS = new Set([
   '-i',
 ]);
 
-/** The origin of a shell command's output, by the program that determines it in the last pipeline. */
+/** The origin of a shell command's output, determined by the decisive program in the last pipeline. */
 function originOfCommand(command: string): Origin {
   const stages = decidingStages(command);
   const [first = ''] = stages;
@@ -197,7 +197,7 @@ function originOfCommand(command: string): Origin {
 
 const SAYS_LITTLE = /^\s*(?:cd|export|set|source|echo|printf|true)\b/;
 
-/** The stages of the last part of a command that does more than print a heading or set up the shell. */
+/** The stages of a command's last part that does more than print a heading or set up the shell. */
 function decidingStages(command: string): readonly string[] {
   return withoutLoops(shellParts(command)).findLast(([first = '']) => !SAYS_LITTLE.test(first)) ?? [];
 }
@@ -211,10 +211,10 @@ function shownByGit(stage: string): string {
 
 const SCRIPT = /^\s*(?:python3?|node)\s+-[ce]\s/;
 const OPENED = /(?:\bopen|\bPath|\breadFileSync)\(\s{0,4}\\?["']([^"'\\]{1,500})\\?["']/;
-/** Signs that a script prints something other than the file. */
+/** Signs that a script does more than print the file. */
 const WORKS = /\b(?:json|re|csv|yaml|ast|subprocess|len|count|JSON|match)\b|['"][wa]b?['"]/;
 
-/** The file that a script on the command line prints, or `''`. */
+/** The file printed by an inline script, or `''`. */
 function shownByScript(stage: string): string {
   if (!SCRIPT.test(stage) || WORKS.test(stage) || !/\bprint\(|console\.log\(|stdout\.write\(/.test(stage)) return '';
   return OPENED.exec(stage)?.[1] ?? '';
@@ -236,8 +236,8 @@ function programOf(stage: string): string {
 }
 
 /**
- * The file that a command prints: the one that a script or `git show` names, else the last word of its first stage that
- * looks like a path.
+ * The file that a command prints: the one named by a script or `git show`, otherwise the last path-like word of its
+ * first stage.
  */
 function fileOfCommand(command: string): string {
   const [stage = ''] = decidingStages(command);
@@ -252,8 +252,8 @@ function wordsOf(stage: string): string[] {
 }
 
 /**
- * The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order, with the folder that `cd` changed
- * to.
+ * The files printed by the parts of a command (`cat a b && sed -n 1,9p c`), in order, relative to the folder set by
+ * `cd`.
  */
 export function filesOfCommand(command: string): string[] {
   let folder = '';
@@ -295,7 +295,7 @@ function isFile(word: string): boolean {
 
 const PLAN = /^(?:update_plan|todo_?write|write_?todos|(?:update|manage)_todo_list|exit_?plan_?mode|plan)$/i;
 
-/** Whether a call records a plan of the model. */
+/** Whether a call records a plan made by the model. */
 export function isPlan({ name }: ToolCall): boolean {
   return PLAN.test(name);
 }
@@ -310,10 +310,7 @@ export function isReport(call: ToolCall | undefined): boolean {
 
 const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$|(?:^|__)recall$/i;
 
-/**
- * Whether a call used a tool that recovers or searches originals: by its own name (`mcp__server__recover_text`) or
- * through a bridge.
- */
+/** Whether a call used a recovery or search tool, by its own name (`mcp__server__recover_text`) or through a bridge. */
 export function callsRecovery(call: ToolCall | undefined): boolean {
   if (!call) return false;
   if (RECOVER.test(call.name)) return true;
@@ -321,10 +318,10 @@ export function callsRecovery(call: ToolCall | undefined): boolean {
   return named.some(([, name]) => name !== undefined && RECOVER.test(name));
 }
 
-/** `mcp__pruner` is the namespace of the server's tools in Codex's code mode, which lists none of them. */
+/** `mcp__pruner` is the namespace of the server's tools in Codex's code mode, which does not list single tools. */
 const RECOVERY = [Buffer.from('recover_text'), Buffer.from('mcp__pruner')];
 
-/** Whether a part of a body offers `recover_text`, under any prefix, or the MCP server that has it. */
+/** Whether a part of a body offers `recover_text` under any prefix, or the MCP server with it. */
 export function namesRecovery(
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },

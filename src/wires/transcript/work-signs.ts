@@ -8,8 +8,8 @@ const EDIT_NAME = /(?:^|[^a-z])(?:multi)?(?:edit|replace|patch|diff)(?:$|[^a-z])
 const PATCH = '*** Begin Patch';
 
 /**
- * Whether a call replaces parts of a file. Writing whole files does not count, because it cannot fail to find the text
- * to replace.
+ * Whether a call replaces parts of a file. Writing whole files does not count, because it never has to find the text to
+ * replace.
  */
 export function isEdit(call: ToolCall): boolean {
   if (call.args.includes(PATCH)) return true;
@@ -17,20 +17,20 @@ export function isEdit(call: ToolCall): boolean {
   return EDIT_NAME.test(name) && fileVerb(parseArgs(call.args)) !== 'look';
 }
 
-/** Answers of editing tools that did not find the text to replace, or found it more than once. */
+/** Answers of edit tools that did not find the text to replace, or found it several times. */
 const NOT_FOUND =
   /not found in|no match|(?:failed|unable) to (?:find|match|locate)|could(?: not|n't) (?:find|locate|apply)|(?:did|does)(?: not|n't) (?:match|appear)|no replacement was|0 occurrences|multiple (?:matches|occurrences)|\d matches of the string|verification failed|patch failed|has not been read yet|modified since (?:it was )?(?:last )?read/i;
-/** The beginning of the answer to an applied edit; lines of the file may follow. */
+/** Matches the beginning of the answer to a successful edit; lines of the file may follow. */
 const APPLIED = /^\W*(?:the file \S+ has been (?:updated|edited)|success|done\b|edit applied|edited\b|updated\b)/i;
 const ANSWER_CHARS = 600;
 
-/** Whether the answer to an edit says that the text to replace was not there, not unique, or out of date. */
+/** Whether an edit's answer reports that the text to replace was missing, ambiguous or outdated. */
 export function editFailed(answer: string): boolean {
   const text = answer.slice(0, ANSWER_CHARS);
   return NOT_FOUND.test(text) && !APPLIED.test(text);
 }
 
-/** Programs that run another program, with the options before it. */
+/** Programs that run another program, with their options. */
 const WRAPPERS = new Set(
   'sudo time timeout npx bunx pnpx exec run dlx python python3 -m bundle poetry uv pipenv rye coverage'.split(' '),
 );
@@ -38,7 +38,7 @@ const PACKAGE_RUNNERS = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 const TEST_PROGRAMS = new Set(
   'vitest jest mocha ava tap pytest py.test unittest nose2 tox nox rspec phpunit pest ctest bats gotestsum'.split(' '),
 );
-/** Programs that run tests if one of the words after them is a test task. */
+/** Programs that run tests if a following word is a test task. */
 const TASK_PROGRAMS = new Set(
   'npm pnpm yarn bun deno cargo go dotnet swift mix flutter dart sbt rails rake make just mvn mvnw gradle gradlew turbo nx composer playwright cypress'.split(
     ' ',
@@ -46,7 +46,7 @@ const TASK_PROGRAMS = new Set(
 );
 const TEST_TASK =
   /^(?:[\w-]{0,40}:){0,4}(?:unit-?|integration-?)?tests?(?:[:-][\w:-]{0,40})?$|^(?:nextest|verify|t|e2e)$/;
-/** `make check`; with other programs `check` compiles or lints. */
+/** Programs whose `check` runs tests; with others it compiles or lints. */
 const CHECKING = new Set(['make', 'just']);
 const TASK_WORDS = 5;
 const MAX_WORDS = 40;
@@ -69,9 +69,7 @@ function runsTests(stage: string): boolean {
   return TASK_PROGRAMS.has(program) && behind.some((word) => TEST_TASK.test(word));
 }
 
-/**
- * Whether a word of a command precedes the program that does the work: a variable, a wrapper, or a wrapper's number.
- */
+/** Whether a word precedes the actual program: a variable, a wrapper, or a wrapper's numeric argument. */
 function isBeforeProgram(word: string, next = ''): boolean {
   if (PACKAGE_RUNNERS.has(word)) return next === 'exec' || next === 'dlx' || TEST_PROGRAMS.has(next);
   return /^\w{1,60}=|^\d{1,9}s?$/.test(word) || WRAPPERS.has(word.split('/').at(-1) ?? '');
@@ -88,16 +86,13 @@ export function testOutcome(output: string): TestOutcome | null {
   return PASSED.test(output) ? 'green' : null;
 }
 
-/** Longest message that can be a correction; a longer one is a new task. */
+/** Maximum length of a correction; longer messages are new tasks. */
 const CORRECTION_CHARS = 2_000;
-/**
- * Short and in English only. It misses corrections in pruned and unpruned conversations equally, so comparisons stay
- * fair.
- */
+/** English only. Missed corrections affect pruned and unpruned conversations equally, so comparisons stay fair. */
 const CORRECTION =
   /^\W*(?:no|nope|wrong|stop|undo|revert)\b(?! (?:problem|worries|need|rush)\b)|\b(?:that|this|it)(?:'s| is|’s) (?:still )?(?:wrong|incorrect|broken|not (?:right|correct|working|what))|\bnot what i (?:asked|meant|want)|\b(?:still|does(?: not|n't|n’t)|did(?: not|n't|n’t)) (?:work|fail|broken|compile|build|pass)|\byou (?:forgot|missed|broke|ignored|misunderstood)|\bi (?:already )?(?:said|told you|meant)\b|\b(?:undo|revert) (?:that|this|it|your|the)\b/i;
 
-/** Whether words of a user correct what the model did. */
+/** Whether the user's words correct the model. */
 export function isCorrection(words: string): boolean {
   return words.length <= CORRECTION_CHARS && CORRECTION.test(words);
 }

@@ -6,7 +6,7 @@ import type { Answer, Task } from './task.ts';
 
 for (const _decision of warmUp());
 
-/** The other thread of `WorkerDecider`: one task, one answer. */
+/** Worker side of `WorkerDecider`: one answer per task. */
 parentPort?.on('message', ({ job, key, cpuMs, timeoutMs, opinions }: Task) => {
   const limit = cpuMs === undefined ? { deadline: performance.now() + timeoutMs } : { cpuMs };
   parentPort?.postMessage(answerTo(() => decide(job, key, limitReached(limit), opinions)));

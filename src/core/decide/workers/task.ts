@@ -5,9 +5,9 @@ import type { Job } from '../decision.ts';
 export interface Task {
   readonly job: Job;
   readonly key: string;
-  /** CPU time that it may take, in milliseconds; absent: `timeoutMs` applies. */
+  /** CPU time limit in milliseconds. If absent, `timeoutMs` applies. */
   readonly cpuMs: number | undefined;
-  /** How long the caller still waits, in milliseconds; clocks of two threads do not agree. */
+  /** Remaining time of the caller, in milliseconds. A duration, because the clocks of two threads differ. */
   readonly timeoutMs: number;
   readonly opinions: Float64Array | null;
 }

@@ -11,32 +11,32 @@ import { patienceOf, type TimeLimit, whenPatienceEnds } from '../time-limits.ts'
 import type { Answer, Task } from './task.ts';
 
 export interface WorkerDeciderOptions {
-  /** Handles smaller texts, and all texts if no thread is available. */
+  /** Handles smaller texts, and all texts if no worker is available. */
   readonly mainThread: Decider;
-  /** UTF-16 units from which a text is large. */
+  /** Texts of at least this many UTF-16 units are large. */
   readonly largeChars?: number;
-  /** Maximum number of characters of smaller texts that are handled on the main thread at a time. */
+  /** Maximum total size of the smaller texts on the main thread at a time, in characters. */
   readonly maxMainThreadChars?: number;
-  /** The worker's program. */
+  /** The worker script. */
   readonly program?: URL;
-  /** Reports a thread that ended by its own fault; its text is then handled on the main thread. */
+  /** Called when a worker crashes; its text is then handled on the main thread. */
   readonly onFailure: FailureReporter;
 }
 
-/** About 25 ms of work. For less, a thread costs more than it spares others. */
+/** About 25 ms of work. Below that, the overhead of a worker exceeds its benefit. */
 const LARGE_CHARS = 256 * 1024;
 /**
- * Smaller texts are decided on the main thread, in turns with other work: only for many at once is it worth starting a
- * thread.
+ * Smaller texts are decided on the main thread in time slices. A worker is only worth starting if there are many at
+ * once.
  */
 const MAX_MAIN_THREAD_CHARS = 1024 * 1024;
 const PROGRAM = new URL('./decide-worker.js', import.meta.url);
-/** How long past a caller's deadline a thread may be silent before it is ended. */
+/** How long a worker may stay silent past a caller's deadline before it is terminated. */
 const GRACE_MS = 250;
-/** Number of threads that may end by a fault before no new thread is started. */
+/** Number of crashes after which no new worker is started. */
 const MAX_FAULTS = 3;
 const MAX_THREADS = 4;
-/** The heap of a thread, as a share of the main thread's. */
+/** Heap limit of a worker, as a share of the main thread's limit. */
 const HEAP_SHARE = 1 / 2;
 
 interface Waiting {
@@ -48,8 +48,8 @@ interface Waiting {
 }
 
 /**
- * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and a time limit
- * always holds. The first thread starts with the process, others when they are needed. They never keep the process alive.
+ * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and time limits
+ * are enforced. The first worker starts with the process, further ones on demand. Workers never keep the process alive.
  */
 export class WorkerDecider implements Decider {
   readonly #options: WorkerDeciderOptions;
@@ -57,7 +57,7 @@ export class WorkerDecider implements Decider {
   readonly #waiting: Waiting[] = [];
   readonly #idle: Worker[] = [];
   readonly #all = new Set<Worker>();
-  /** Characters of texts that are being decided on this thread. */
+  /** Total characters of the texts being decided on this thread. */
   #mainThreadChars = 0;
   #faults = 0;
   #closed = false;
@@ -65,7 +65,7 @@ export class WorkerDecider implements Decider {
   constructor(options: WorkerDeciderOptions) {
     this.#options = options;
     const file = fileURLToPath(options.program ?? PROGRAM);
-    this.#program = existsSync(file) ? file : null; // run from its sources there is none
+    this.#program = existsSync(file) ? file : null; // the compiled worker does not exist when running from the sources
   }
 
   decide(job: Job, key: string, limit: TimeLimit, opinions: Float64Array | null): Promise<Decision> {
@@ -84,13 +84,13 @@ export class WorkerDecider implements Decider {
     });
   }
 
-  /** Starts a thread, so that the first large text does not wait until its code is compiled. */
+  /** Starts a worker early, so that the first large text does not wait for code compilation. */
   warmUp(): void {
     const worker = this.#all.size === 0 ? this.#start() : null;
     if (worker) this.#idle.push(worker);
   }
 
-  /** Ends all threads; waiting texts are handled on the main thread. */
+  /** Terminates all workers; waiting texts are handled on the main thread. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const waiting of this.#waiting.splice(0)) this.#decideOnMainThread(waiting);
@@ -115,7 +115,7 @@ export class WorkerDecider implements Decider {
     if (this.#program === null || !this.#canStart() || this.#all.size >= threads()) return null;
     const worker = new Worker(this.#program, { resourceLimits: workerLimits(HEAP_SHARE) });
     worker.unref();
-    worker.on('error', () => {}); // its exit follows
+    worker.on('error', () => {}); // an `exit` event follows
     worker.on('exit', () => this.#forget(worker));
     this.#all.add(worker);
     return worker;
@@ -162,7 +162,7 @@ export class WorkerDecider implements Decider {
 
   #drop(worker: Worker): void {
     this.#forget(worker);
-    worker.terminate().catch(() => {}); // it has ended by itself
+    worker.terminate().catch(() => {}); // it may have exited already
   }
 
   #forget(worker: Worker): void {
@@ -176,7 +176,7 @@ export class WorkerDecider implements Decider {
   }
 }
 
-/** One core is left to the event loop. */
+/** Leaves one core to the event loop. */
 function threads(): number {
   return Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1));
 }

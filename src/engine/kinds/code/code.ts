@@ -12,7 +12,7 @@ import { codeUnits } from './units.ts';
 
 const OF_KEYS: ReadonlySet<string> = new Set(['toml', 'yaml']);
 
-/** Source code in any language, and configuration in a similar form. */
+/** Source code in any language, and configuration files of similar form. */
 export const code: Kind = {
   family: 'code',
   sourceType: 'code',
@@ -47,16 +47,16 @@ export const code: Kind = {
   declares: true,
   protect(text, protect) {
     if (text.sourceType === 'code') protectSource(text, protect);
-    // headings are not protected: in code, a line that begins like one is a comment
+    // headings are not protected, because similar lines in code are comments
     else if (text.sourceType === 'logs') protectByContract(text, protect);
   },
-  // what programs print as `key = value` may look like configuration
+  // program output of the form `key = value` may look like configuration
   rows: (name, hints) => (hints?.origin === 'command' && OF_KEYS.has(name) ? 'keys' : 'none'),
   ranksByAllWords: true,
   rank: (reading) => rankByMeasures(code.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, CODE_WEIGHTS),
   boldness: {
-    // a file that was read may be edited next; the output of a program is only read
+    // a file that was read may be edited next; program output is only read
     atCeiling: { read: 0.7, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
     readSize: READ_SIZE,
     mild: 0.27,
@@ -65,19 +65,19 @@ export const code: Kind = {
   definitions: definitionsOf,
 };
 
-/** Blocks that the goal names are kept if they are at most this share of the text. Set by hand, as the two below. */
+/** Blocks named by the goal are kept up to this share of the text. Set by hand, like the two below. */
 const MOST_OF_TEXT = 0.25;
-/** If the goal matches more constants than this, none of them is kept. */
+/** If the goal matches more constants, none of them is kept. */
 const MOST_CONSTANTS = 12;
-/** Longest constant, in lines. */
+/** Maximum length of a constant, in lines. */
 const MEMBER_LINES = 25;
 const READ_CHARS = 200;
 const CONSTANT =
   /^\s{0,40}(?:#\s{0,8}define\s{1,8}|(?:[A-Za-z][\w<>[\]]{0,60}\s{1,8}){0,6})([A-Z][A-Z\d]*_[A-Z\d_]*)(?:\s|=|:|$)/;
 
 /**
- * Where code defines what the goal names: the blocks whose own name the goal spells out, and constants (`MAX_RETRIES`)
- * with one of its words in their name. A definition is more useful than mentions.
+ * Finds definitions of what the goal names: blocks whose name the goal spells out, and constants (`MAX_RETRIES`) with a
+ * goal word in their name. A definition is more useful than mentions.
  *
  * @returns 1 for each such line
  */
@@ -107,7 +107,7 @@ function definitionsOf({
   return out;
 }
 
-/** Marks the lines of blocks that the goal names, unless they are too large a part of the text. */
+/** Marks the lines of blocks named by the goal, unless they make up too much of the text. */
 function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8Array): void {
   if (largestOf(named) === 0) return;
   let lines = 0;
@@ -116,7 +116,7 @@ function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8A
   for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0 && !isBlankLine(view, i)) out[i] = 1;
 }
 
-/** Lines with an underscore in their first characters: only these can contain the name of a constant. */
+/** Lines with an underscore near the beginning; only these can contain the name of a constant. */
 function linesWithUnderscore({ text, n, from, to }: View): number[] {
   const found: number[] = [];
   let at = text.indexOf('_');

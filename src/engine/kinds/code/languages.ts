@@ -1,13 +1,13 @@
 import { contentOf, type View } from '../../text/view.ts';
 
 /**
- * Of a longer text, this many to twice as many lines are examined. Set by hand: shares are accurate to a few percent,
- * at a constant cost.
+ * Longer texts are sampled with this many to twice as many lines. Set by hand: accurate to a few percent at constant
+ * cost.
  */
 const SAMPLED_LINES = 240;
 const READ_CHARS = 200;
 
-/** Lines that are typical of a language. */
+/** Line patterns typical of a language. */
 const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   [
     'python',
@@ -29,7 +29,7 @@ const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   ['toml', /^\[[\w.-]+\]$|^\w+ = /],
 ];
 
-/** The language that more of the sampled lines look like than any other, or `code`. */
+/** The language that matches most of the sampled lines, or `code`. */
 export function languageName(view: View): string {
   const counts = LANGUAGES.map(() => 0);
   const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));

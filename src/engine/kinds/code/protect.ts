@@ -4,10 +4,7 @@ import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
 
-/**
- * Maximum number of comment lines of a file's header that are kept. Set by hand: licence texts are longer, and nobody
- * needs them.
- */
+/** Maximum number of header comment lines kept. Set by hand: licence texts are longer, and nobody needs them. */
 const HEADER_LINES = 6;
 /** Maximum number of lines of an import that are kept. Set by hand. */
 const MAX_IMPORT_LINES = 60;
@@ -22,7 +19,7 @@ export function protectDeclarations({ units, inner }: Protectable, protect: Prot
   }
 }
 
-/** Keeps the header of a file of code, imports to their closing bracket, declarations and their decorators. */
+/** Keeps a source file's header, imports up to their closing bracket, and declarations with decorators. */
 export function protectSource({ view, units, inner }: Protectable, protect: Protect): void {
   protectHeader(view, inner, protect);
   let decorators = -1;

@@ -12,9 +12,9 @@ const RULES = new Matcher([
 const CLOSES = RULES.bitsOf('closes');
 const LEADS = RULES.bitsOf('leads');
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
-/** Characters of a line in which a declaration is looked for. Set by hand. */
+/** Number of leading characters of a line searched for a declaration. Set by hand. */
 const READ_CHARS = 300;
-/** A longer paragraph of top-level code ends at its next blank line. In lines. Set by hand: about a screen. */
+/** Longer paragraphs of top-level code end at their next blank line. In lines. Set by hand: about a screen. */
 const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
@@ -24,7 +24,7 @@ interface OpenBlock {
   readonly indent: number;
   readonly unit: number;
   readonly type: boolean;
-  /** Whether it began with a brace that no line has closed yet. */
+  /** Whether the block began with a brace that is still open. */
   braced: boolean;
 }
 
@@ -46,7 +46,7 @@ class CodeBlocks {
   readonly #view: View;
   readonly #out: UnitBuilder;
   readonly #stack: OpenBlock[] = [];
-  /** The block that the line above belongs to, and how many lines it has. */
+  /** Index of the current block, and its number of lines. */
   #current: number;
   #size = 0;
   /** First line of the comments or decorators that belong to the next block, or -1. */
@@ -90,9 +90,9 @@ class CodeBlocks {
   }
 
   /**
-   * Closes the blocks that end before a line. A line ends a block if it is not indented more than the block's first
-   * line, unless it is the block's closing line. A block in braces ends only with a closing brace or a declaration,
-   * because labels, directives and string contents may begin in the first column.
+   * Closes the blocks that end before a line. A line ends a block if it is indented no more than the block's first
+   * line, unless it closes the block. A block in braces ends only with a closing brace or a declaration, because
+   * labels, directives and string contents may begin in the first column.
    *
    * @returns whether any block was closed
    */
@@ -119,7 +119,7 @@ class CodeBlocks {
     this.#leading = i;
   }
 
-  /** Puts a line into the block that it belongs to or opens. */
+  /** Assigns a line to the block that it belongs to or opens. */
   #place(i: number, indent: number, closing: boolean, declared: number, popped: boolean, braced: boolean): void {
     const declares = declared === DECLARED.type || declared === DECLARED.function;
     const inType = (this.#stack.at(-1)?.type ?? true) && !closing;
@@ -131,19 +131,19 @@ class CodeBlocks {
       this.#out.head[i] = 1;
       this.#stack.push({ indent, unit: this.#current, type: declared === DECLARED.type, braced });
     } else if (inType && leading > 0 && i - leading < this.#size - 1) {
-      this.#open(leading, i); // a member with a comment of its own
+      this.#open(leading, i); // a member with its own comment
     } else if (popped || (indent === 0 && this.#size > LONG_UNIT && i > 0 && isBlankLine(this.#view, i - 1))) {
       this.#open(i, i);
     }
   }
 
-  /** Whether a line opens a function without declaring it, or another block. */
+  /** Whether a line opens a block without a declaration, such as a callback. */
   #opens(i: number, indent: number): boolean {
     const line = contentOf(this.#view, i, READ_CHARS);
     return opensFunction(line) || (indent === 0 && OPENER.test(line));
   }
 
-  /** Opens a block that begins with line `from` and continues after line `to`. */
+  /** Opens a block at line `from` that continues after line `to`. */
   #open(from: number, to: number): void {
     this.#move(from, to, this.#out.open(this.#stack.at(-1)?.unit ?? -1));
   }
@@ -186,9 +186,7 @@ const TYPE = DECLARATIONS.bitsOf('type');
 const FUNCTION = DECLARATIONS.bitsOf('function');
 const HEAD = DECLARATIONS.bitsOf('method', 'c-head', 'shell-function');
 
-/**
- * Finds the imports and the heads of types and functions in common languages. Returns one of `DECLARED` for each line.
- */
+/** Finds imports and the heads of types and functions in common languages. Returns a `DECLARED` code per line. */
 export function readDeclarations(view: View): Uint8Array {
   const out = new Uint8Array(view.n);
   for (let i = 0; i < view.n; i++) {
@@ -202,7 +200,7 @@ export function readDeclarations(view: View): Uint8Array {
 /** What a line declares, by the rules that it may match. */
 function declaredBy(line: string, may: number): number {
   if (DECLARATIONS.fitting(line, may & IMPORT) !== 0) return DECLARED.import;
-  // after modifiers, test for a type or a function, regardless of how the line begins
+  // after modifiers, always tests for a type or a function
   const modifiers = (may & MODIFIED) === 0 ? undefined : MODIFIERS.exec(line)?.[0];
   const rest = line.slice(modifiers?.length ?? 0);
   const which = modifiers === undefined ? may : TYPE | FUNCTION;

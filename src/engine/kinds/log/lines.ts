@@ -5,7 +5,7 @@ import type { Shape } from '../kind.ts';
 import type { Report } from './format.ts';
 import { FORMATS } from './formats/all.ts';
 
-/** The end of a trace has so many forms that nearly every line could be one. It is only looked for below a trace. */
+/** Trace ends take so many forms that nearly every line could match. Only checked below a trace. */
 const TRACE_END = 'trace-end';
 const SHAPES: readonly string[] = ['testing', 'compiler', 'stamped', 'failing', 'frames'] satisfies Shape[];
 const isShape = (rule: LineRule<Report | Shape>): rule is LineRule<Shape> => SHAPES.includes(rule.name);
@@ -13,21 +13,21 @@ const isReport = (rule: LineRule<Report | Shape>): rule is LineRule<Report> => !
 
 const rows = Object.values(FORMATS).flat();
 
-/** The shapes of lines by which logs of any format are recognised. */
+/** Line shapes by which logs of any format are recognised. */
 export const LOG_SHAPES = rows.filter(isShape);
 
 const reportRules = mergeRules(rows.filter(isReport));
 const matcher = new Matcher(reportRules.filter(({ name }) => name !== TRACE_END));
 const ends = new Matcher(reportRules.filter(({ name }) => name === TRACE_END));
-/** Characters of a line that are read. Set by hand. */
+/** Maximum number of characters read per line. Set by hand. */
 const READ_CHARS = 600;
 
-/** The bits of these reports, combined. */
+/** Combines the bits of the given reports. */
 export const reportBits = (...names: Report[]): number => matcher.bitsOf(...names);
 
 const known = new WeakMap<View, Int32Array>();
 
-/** What each line may report, as bits of `reportBits`; 0 for blank lines. Computed once per text. */
+/** Possible reports of each line, as `reportBits`; 0 for blank lines. Computed once per text. */
 export function possibleReports(view: View): Int32Array {
   const before = known.get(view);
   if (before !== undefined) return before;

@@ -11,10 +11,10 @@ import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
 import { mayBeRow } from './rows.ts';
 
-/** Lines per block of a log. Set by hand: logs have no blocks of their own. */
+/** Lines per block. Set by hand: logs have no inherent blocks. */
 const LINES_OF_A_BLOCK = 12;
 
-/** Shares of lines by which a text is recognised as a log. Set by hand, as those below. */
+/** Minimum shares of lines by which a text is recognised as a log. Set by hand, like those below. */
 const PRINTED = 0.3;
 const FAILING = 0.25;
 /** Minimum shares by which a log is compiler output, a test run, a trace, or a log with timestamps. */
@@ -23,7 +23,7 @@ const TESTED = 0.1;
 const TRACED = 0.4;
 const STAMPED = 0.5;
 
-/** Compilers and traces have rules of their own for each of their lines. */
+/** Compilers and traces have their own rules for each line. */
 const ROWS: Readonly<Record<string, RowScope>> = {
   'build-log': 'all',
   'test-run': 'all',
@@ -31,7 +31,7 @@ const ROWS: Readonly<Record<string, RowScope>> = {
   'grepped-log': 'tables',
 };
 
-/** What programs print while they run: logs, test runs, builds, compilers, traces. */
+/** Output of running programs: logs, test runs, builds, compilers, traces. */
 export const log: Kind = {
   family: 'log',
   sourceType: 'logs',
@@ -54,13 +54,13 @@ export const log: Kind = {
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
   // logs are repetitive, so a high ratio cuts them deeply
   boldness: { atCeiling: { ...always(1), command: 1.2 }, mild: 0.19, deep: 0.75 },
-  // not `build-log`: it is the fallback name, so the text may be an issue or a comment
+  // not `build-log`: as the fallback name, it may also apply to an issue or a comment
   cutWhenSmall: ['log', 'test-run', 'compiler', 'trace'],
   divide: withoutNewLines,
   natureOf: natureOfCut,
 };
 
-/** Whether enough lines are output of a program. */
+/** Whether enough lines are program output. */
 export function isLog(s: Shapes): boolean {
   return (
     s.stamped + s.testing + s.frames > s.lines * PRINTED ||

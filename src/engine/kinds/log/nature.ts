@@ -4,27 +4,24 @@ import type { CutNature, Reading, Span } from '../kind.ts';
 import { possibleReports, reportBits, reportsIn } from './lines.ts';
 
 const PASSED = reportBits('passed');
-/** Lines of a cut that are examined. Set by hand: enough to know what most of them are. */
+/** Number of examined lines of a cut. Set by hand: enough to classify most of it. */
 const SAMPLE = 24;
 /** Shortest run that is described as repeated, in lines. Set by hand. */
 const LEAST_REPEATED = 6;
-/**
- * A cut counts as passed tests if at least one in this many lines reports a passed test; the other lines belong to
- * those tests. Set by hand.
- */
+/** A cut counts as passed tests if at least one in this many lines reports a passed test. Set by hand. */
 const ONE_IN = 3;
 const READ_CHARS = 200;
 
-/** Returns what a cut contained: passed tests or lines of one shape, or `null` if neither. */
+/** Classifies a cut: passed tests, lines of one shape, or `null` if neither. */
 export function natureOfCut(reading: Reading, run: Span): CutNature | null {
   if (reading.name === 'test-run' && mostlyPassed(reading, run)) return { is: 'passed-tests' };
   const like = newLines(reading, run) === 0 ? repeatedShape(reading, run) : '';
   return like === '' ? null : { is: 'repeated', like };
 }
 
-/** Lines of a shape that is at least this frequent in the text are repeated. Set by hand, as the next. */
+/** A shape counts as repeated from this frequency on. Set by hand, like the next. */
 const REPEATED = 4;
-/** A cut is divided if at most this share of its lines are new; a cut with more of them is not called repeated. */
+/** A cut of repeated lines may contain at most this share of lines with a new shape; these are kept. */
 const FEW_NEW = 0.2;
 
 function isNew({ view, templates: { shape, count } }: Reading, i: number): boolean {
@@ -37,10 +34,7 @@ function newLines(reading: Reading, { from, to }: Span): number {
   return count;
 }
 
-/**
- * The parts of a cut of repeated lines without the few lines whose shape is new: those stay. A cut of other lines, or
- * of passed tests, is left as it is.
- */
+/** Splits a cut of repeated lines to keep the few lines with a new shape. Other cuts are unchanged. */
 export function withoutNewLines(reading: Reading, run: Span): readonly Span[] {
   const few = newLines(reading, run);
   if (few === 0 || few > (run.to - run.from + 1) * FEW_NEW || repeatedShape(reading, run) === '') return [run];
@@ -67,7 +61,7 @@ function mostlyPassed({ view }: Reading, run: Span): boolean {
   return passed * ONE_IN >= seen;
 }
 
-/** Words of a line whose shape most lines of the run share, or `''`. */
+/** Words of a line with the predominant shape of the run, or `''` if there is none. */
 function repeatedShape({ view, templates }: Reading, run: Span): string {
   const lines = run.to - run.from + 1;
   if (lines < LEAST_REPEATED) return '';

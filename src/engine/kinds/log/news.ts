@@ -3,23 +3,23 @@ import { isBlankLine } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { RULES } from '../protection.ts';
 
-/** A shape with at most this many lines is rare. Set by hand, as all below. */
+/** Shapes with at most this many lines are rare. Set by hand, like all below. */
 const SELDOM = 2;
-/** Minimum match with the goal for keeping a line, relative to the best match among unprotected lines. */
+/** Minimum match for keeping a line, relative to the best match among unprotected lines. */
 const STRONG = 0.5;
-/** A word is rare if it occurs on at most this many lines, or on at most `MOST_SHARE` of them if that is more. */
+/** A word is rare if it occurs on at most this many lines, or at most `MOST_SHARE` of them if that is more. */
 const SELDOM_WORD = 3;
 /**
- * Maximum number of lines that are kept as rare, or this share of a long log if that is more. Set by hand: an answer is
- * a line or two.
+ * Maximum number of rare lines kept, or this share of a long log if that is more. Set by hand: an answer is a line or
+ * two.
  */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
-/** If at most this share of a log's lines have rare shapes, all those lines are kept. */
+/** If at most this share of lines have rare shapes, all of them are kept. */
 const FEW_SHARE = 0.02;
 
-/** Keeps the unusual lines of a log if the log is so regular that they are few. */
+/** Keeps the unusual lines of a very regular log. */
 export function keepOddLines({ view, templates: { shape, count } }: Reading, keep: Uint8Array): void {
   const seldom = (i: number): boolean => (count[shape[i] ?? 0] ?? 0) <= SELDOM && !isBlankLine(view, i);
   let odd = 0;
@@ -28,7 +28,7 @@ export function keepOddLines({ view, templates: { shape, count } }: Reading, kee
   for (let i = 0; i < view.n; i++) if (keep[i] === 0 && seldom(i)) keep[i] = RULES.indexOf('news');
 }
 
-/** Keeps the few lines of a log that have a rare shape and match the goal, whatever their level. */
+/** Keeps the few log lines with a rare shape that match the goal, regardless of log level. */
 export function keepNews({ view, templates: { shape, count }, words, match }: Reading, keep: Uint8Array): void {
   const weight = match.weight.slice();
   const most = Math.max(SELDOM_WORD, view.n * MOST_SHARE);
@@ -42,7 +42,7 @@ export function keepNews({ view, templates: { shape, count }, words, match }: Re
     const seldom = (count[shape[i] ?? 0] ?? 0) <= SELDOM;
     if (keep[i] === 0 && seldom && (raw[i] ?? 0) >= STRONG * best) news.push(i);
   }
-  // if many lines match, only the best of them are kept
+  // if many lines match, only the best ones are kept
   news.sort((a, b) => (raw[b] ?? 0) - (raw[a] ?? 0) || a - b);
   for (const i of news.slice(0, Math.max(MOST_LINES, view.n * MOST_SHARE))) keep[i] = RULES.indexOf('news');
 }

@@ -15,24 +15,24 @@ import {
   USUAL_SHARE,
 } from '../rows/numbers.ts';
 
-/** Characters of a line that are read. Set by hand, as the next two. */
+/** Maximum number of characters read per line. Set by hand, like the next two. */
 const READ_CHARS = 400;
-/** Maximum number of numbers of a shape that are compared. */
+/** Maximum number of compared numbers per shape. */
 const MOST_SLOTS = 6;
 const NAME_CHARS = 24;
 
-/** A number that all lines of a shape have. */
+/** A number that occurs in all lines of a shape. */
 interface Slot {
-  /** Its place among the words of the line that contain a digit. */
+  /** Index among the words of the line that contain a digit. */
   readonly word: number;
-  /** The word in front of it. */
+  /** The preceding word. */
   readonly name: string;
   readonly numbers: NumberInRow[];
 }
 
 /**
- * Keeps the lines of a frequent shape that differ from the others by a number: a status code (three digits) that is
- * rare, or a number far from the others behind a word that says that it is a state (`errors=3`).
+ * Keeps the lines of a frequent shape that differ from the others by a number: a rare three-digit status code, or an
+ * outlier after a word that denotes a state (`errors=3`).
  */
 export function protectNumbers({ view, templates: { shape, count }, inner }: Protectable, protect: Protect): void {
   const bySlot = new Map<number, readonly Slot[]>();
@@ -55,7 +55,7 @@ export function protectNumbers({ view, templates: { shape, count }, inner }: Pro
   }
 }
 
-/** Called with the words of a line that contain a digit, numbered in their order. */
+/** Called with each word that contains a digit, numbered in order. */
 type Found = (word: number, start: number, end: number) => void;
 
 function eachNumbered({ codes, firstNonBlank, to }: View, i: number, most: number, found: Found): void {
@@ -71,7 +71,7 @@ function eachNumbered({ codes, firstNonBlank, to }: View, i: number, most: numbe
   }
 }
 
-/** The numbers of a line that may be states. Lines of one shape differ in their numbers only. */
+/** The numbers in a line that may be states. Lines of one shape differ only in their numbers. */
 function slotsOf(view: View, i: number): Slot[] {
   const { text, codes } = view;
   const slots: Slot[] = [];
@@ -95,7 +95,7 @@ function addNumbers(view: View, i: number, slots: readonly Slot[]): void {
   });
 }
 
-/** The word in front of a number, behind which only signs and blanks follow; `''` if there is none. */
+/** The word before a number, separated only by punctuation and blanks; `''` if there is none. */
 function nameBefore(text: string, start: number): string {
   let end = start;
   while (end > 0 && start - end < 4 && '=:"\' ('.includes(text[end - 1] ?? '')) end--;
@@ -116,7 +116,7 @@ function isCode(value: number): boolean {
   return value >= 100 && value < 600;
 }
 
-/** The lines with rare codes, if nearly all lines have one of a few usual ones. */
+/** Lines with rare codes, if nearly all lines have one of a few common codes. */
 function rareCodes(numbers: readonly NumberInRow[]): number[] {
   const counts = new Map<number, number>();
   for (const { value } of numbers) {

@@ -14,22 +14,19 @@ const TRACE_OPEN = reportBits('trace-open');
 const TRACE_FRAME = reportBits('trace-frame');
 const SUMMARY = reportBits('summary');
 const INFORMATIVE = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** Maximum number of traces in which the same frame is kept. Set by hand, as the bounds below. */
+/** Maximum number of traces in which the same frame is kept. Set by hand, like the limits below. */
 const TRACE_REPEATS = 2;
-/** Longest trace that is kept whole, in lines. The rest of a longer one is treated like other text. */
+/** Longest trace kept whole, in lines. The rest of a longer trace is treated like other text. */
 const MAX_TRACE = 200;
-/** Maximum number of lines that are kept as details of a failed test. */
+/** Maximum number of detail lines kept per failed test. */
 const MAX_DETAILS = 60;
-/**
- * If lines of one shape report trouble more often than this, that is normal for the program, and further ones are not
- * kept.
- */
+/** Trouble reports of one shape beyond this number are normal for the program and no longer kept. */
 const HABIT = 6;
 
-/** A command as a shell echoes it: behind a prompt, or traced by `set -x`. */
+/** An echoed shell command: after a prompt, or traced by `set -x`. */
 const ECHOED =
   /^(?:[$>#%] |\++ |❯ |➜ |PS [A-Z]:\\[^>]{0,200}> |\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%>]{0,200}[$#%>] )\S/;
-/** If a larger share of the lines, and more than this number, look so, they are no headings. Set by hand. */
+/** If more than this share and number of lines look like echoed commands, they are not headings. Set by hand. */
 const MOST_ECHOED = 0.1;
 const FEW_ECHOED = 5;
 const ECHO_CHARS = 300;
@@ -37,7 +34,7 @@ const PROMPT_CHARS = 42;
 const DASH = 45;
 const PROMPT_SIGNS: ReadonlySet<number> = new Set([...'$>#%+❯➜P['].map((sign) => sign.charCodeAt(0)));
 
-/** Whether a line begins with the sign of a prompt, or with a word up to an `@`: few lines do. */
+/** Quick check: whether a line begins with a prompt sign, or with a word up to an `@`. */
 function mayEcho({ codes, from, to }: View, i: number): boolean {
   const start = from[i] ?? 0;
   const end = Math.min(to[i] ?? 0, start + PROMPT_CHARS);
@@ -47,7 +44,7 @@ function mayEcho({ codes, from, to }: View, i: number): boolean {
   return codes[at] === AT;
 }
 
-/** Keeps the commands that a log of a session echoes: they are its headings. */
+/** Keeps the commands echoed in a session log, which serve as headings. */
 function protectCommands(view: View, { first, end }: Inner, protect: Protect): void {
   const echoed: number[] = [];
   for (let i = first; i < end; i++) if (mayEcho(view, i) && ECHOED.test(contentOf(view, i, ECHO_CHARS))) echoed.push(i);
@@ -78,10 +75,7 @@ export function protectLog(text: Protectable, protect: Protect): void {
   protectEdge(view, inner, true, protect);
 }
 
-/**
- * Keeps the lines that report failures, without the lines around them. Failures of a shape that occurs often are left
- * out.
- */
+/** Keeps lines that report failures, without surrounding lines. Failures of a frequent shape are skipped. */
 export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
   const possible = possibleReports(view);
   for (let i = inner.first; i < inner.end; i++) {
@@ -119,7 +113,7 @@ function protectDetails(view: View, failed: number, end: number, protect: Protec
   }
 }
 
-/** Keeps a trace, except for frames that occurred in two traces before. */
+/** Keeps a trace, except for frames that already occurred in two traces. */
 function protectTrace(
   view: View,
   templates: Templates,

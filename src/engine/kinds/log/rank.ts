@@ -9,21 +9,18 @@ const HOT = reportBits('hot');
 const COLD = reportBits('cold');
 const WARM = reportBits('warm');
 const INFORMATIVE = STEP | PASSED | HOT | WARM;
-/** Heat of a warning, relative to a failure. Set by hand, as all below; the weights were fitted with them. */
+/** Heat of a warning, relative to a failure. Set by hand, like all values below; the weights were fitted to them. */
 const WARMTH = 0.1;
-/** Distances, in lines, over which heat fades (close, near, far), and over which a match with the goal does. */
+/** Distances in lines over which heat (close, near, far) and goal matches fade. */
 const REACH = { close: 1.5, near: 4, far: 12, match: 3 };
-/** Lines below in which heat fades to 1/e. */
+/** Number of lines over which heat fades to 1/e downwards. */
 const FADES_IN = 6;
-/** Deeper indentation counts as this. */
+/** Maximum indentation; deeper lines are clamped. */
 const DEEP = 8;
 /** Scales the logarithm of a line's length to about 0..1. */
 const LONG = 6;
 
-/**
- * Measures properties of log lines that may distinguish needed lines from others. Their names are the keys of
- * `LOG_WEIGHTS`.
- */
+/** Measures features of log lines that may distinguish needed lines. Names are the keys of `LOG_WEIGHTS`. */
 export function measureLog({
   view,
   templates: { shape, count },
@@ -69,7 +66,7 @@ export function measureLog({
 
 const AFTERGLOW = Math.exp(-1 / FADES_IN);
 
-/** The remaining heat of the hottest line above, including the line itself. */
+/** Remaining heat of the hottest line above, or of the line itself. */
 function afterglow(hot: Float64Array): Float64Array {
   const out = new Float64Array(hot.length);
   let fading = 0;
@@ -94,7 +91,7 @@ function measurePlaces({ n, indent, firstNonBlank, to }: View, count: Int32Array
   return [measure('late', late), measure('indent', deep), measure('length', length)];
 }
 
-/** Shifts the allowance of the tail to its rare lines; the sum stays the same unless it exceeds what they can take. */
+/** Shifts the weight of the tail to its rare lines, keeping the sum unless it exceeds their maximum. */
 function rareFirst(late: Float64Array, rarity: (i: number) => number): void {
   const before = sumOf(late);
   for (let i = 0; i < late.length; i++) late[i] = (late[i] ?? 0) * rarity(i);

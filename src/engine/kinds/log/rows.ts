@@ -4,14 +4,14 @@ import type { Protectable } from '../kind.ts';
 import { possibleReports, reportBits } from './lines.ts';
 
 const PASSED = reportBits('passed');
-/** Lines of a shape that is at least this frequent are no rows of a table within a log. Set by hand, as the next. */
+/** Lines with a shape of at least this frequency are not table rows. Set by hand, like the next. */
 const COMMON = 8;
-/** Characters at the beginning of a line in which its time is looked for. */
+/** Number of leading characters of a line searched for its time. */
 const TIME_CHARS = 28;
 
 /**
- * The lines that may be rows of states, as few as possible, because each of them is read: in a log those without a time
- * and of a seldom shape, in a test run those that do not report a passed test.
+ * Narrows down the lines that may be rows of states, because each is parsed: in a log, lines of a rare shape without a
+ * time; in a test run, lines that do not report a passed test.
  */
 export function mayBeRow(
   { view, templates: { shape, count } }: Pick<Protectable, 'view' | 'templates'>,

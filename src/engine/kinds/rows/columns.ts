@@ -2,31 +2,28 @@ import { BAR, COMMA, DOT, isDigit, OPENING_BRACKET, PERCENT, QUOTE, SPACE, TAB }
 import type { View } from '../../text/view.ts';
 import { isBoxBar, keyEnd, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
 
-/**
- * How the values of a row are assigned to columns: by their number in the row, or by the place of the line at which
- * they begin or end.
- */
+/** How values are assigned to columns: by their index in the row, or by the position at which they begin or end. */
 type Assignment = 'number' | 'begin' | 'end';
 
-/** The columns that nearly all rows of a group have. */
+/** Columns shared by nearly all rows of a group. */
 export interface Columns {
   readonly assignment: Assignment;
-  /** The index of a column by the number or place of its values; -1 for none. */
+  /** Column index by the number or position of a value; -1 for none. */
   readonly index: Int16Array;
   readonly count: number;
 }
 
-/** Called with the number of a value in its row, and its offsets in the text. */
+/** Called with the index of a value in its row, and its offsets in the text. */
 type Found = (k: number, start: number, end: number) => void;
 
-/** Rows that are examined to find columns. Set by hand, as all below. */
+/** Number of rows examined to find columns. Set by hand, like all below. */
 const SAMPLE = 48;
-/** Minimum share of the sampled rows that have a column. */
+/** Minimum share of sampled rows that must have a column. */
 const MOST_HAVE = 0.9;
-/** Maximum number of columns by which rows are compared. */
+/** Maximum number of compared columns. */
 const MOST_COLUMNS = 24;
 
-/** The columns of a group; rows with aligned columns have several assignments. */
+/** Finds the columns of a group; aligned rows have several assignments. */
 export function columnsOf(view: View, group: RowGroup): Columns[] {
   const { layout, rows } = group;
   const step = Math.max(1, Math.floor(rows.length / SAMPLE));
@@ -53,7 +50,7 @@ function placeOf(assignment: Assignment, k: number, start: number, end: number):
   return Math.min(READ_CHARS + 1, assignment === 'number' ? k : assignment === 'begin' ? start : end);
 }
 
-/** Calls `found` with the values of a row that belong to columns; `k` is the index of the column. */
+/** Calls `found` for each value that belongs to a column; `k` is the column index. */
 export function eachColumn(view: View, i: number, { layout }: RowGroup, columns: Columns, found: Found): void {
   const origin = view.from[i] ?? 0;
   const { assignment, index } = columns;
@@ -74,7 +71,7 @@ function isBlank(code: number | undefined): boolean {
   return code === SPACE || code === TAB;
 }
 
-/** Calls `found` with each word, or with each cell of a row with separators, or with what follows a key. */
+/** Calls `found` for each value of a row: a word, a cell between separators, or the text after a key. */
 function eachValue({ text, codes, firstNonBlank, to }: View, i: number, layout: Layout, found: Found): void {
   const first = firstNonBlank[i] ?? 0;
   const last = Math.min(to[i] ?? 0, first + READ_CHARS);
@@ -113,11 +110,11 @@ function separates(code: number, layout: Layout): boolean {
   return layout === 'commas' ? code === COMMA : code === BAR || isBoxBar(code);
 }
 
-/** Longest value that may be a state, in characters. */
+/** Maximum length of a value that may be a state, in characters. */
 const MAX_VALUE = 60;
 const DASH = 45;
 
-/** A hash of a value, in which the numbers of several words count as the same; 0 for values that are too long. */
+/** Hash of a value; in values of several words, all numbers hash alike. 0 for values that are too long. */
 export function valueHash({ codes }: View, start: number, end: number): number {
   if (end - start > MAX_VALUE) return 0;
   let hash = 0x811c9dc5;
@@ -134,7 +131,7 @@ export function valueHash({ codes }: View, start: number, end: number): number {
   return hash === 0 ? 1 : hash;
 }
 
-/** The number with which a value begins (`12`, `-3.5`, `98 %`, `5 (3d ago)`); NaN if there is none. */
+/** The number at the beginning of a value (`12`, `-3.5`, `98 %`, `5 (3d ago)`); NaN if there is none. */
 export function numberIn({ text, codes }: View, start: number, end: number): number {
   let at = start;
   if (codes[at] === DASH) at++;

@@ -5,20 +5,20 @@ import type { RowScope } from '../kind.ts';
 /** How the columns of rows are found. */
 export type Layout = 'bars' | 'tabs' | 'commas' | 'aligned' | 'words' | 'key';
 
-/** Rows with the same layout: the same separators, or the same position of the second column. */
+/** Rows with the same layout: equal separators, or the second column at the same position. */
 export interface RowGroup {
   readonly layout: Layout;
-  /** Number of words of rows with words alone; else 0. */
+  /** Number of words in rows that consist of words; otherwise 0. */
   readonly words: number;
   /** Line indices, ascending. */
   readonly rows: number[];
 }
 
-/** Characters of a line that are read. Set by hand: columns of states are in front of free text. */
+/** Maximum number of characters read per line. Set by hand: state columns precede free text. */
 export const READ_CHARS = 400;
-/** Longest key of a `key: value` line, in characters. */
+/** Maximum length of the key in a `key: value` line, in characters. */
 const MAX_KEY = 40;
-/** Maximum number of words in a row without other separators. More are prose. */
+/** Maximum number of words in a row without other separators; more are prose. */
 const MOST_WORDS = 12;
 /** Box-drawing characters that separate columns: `│`, `┃`, `║`. */
 export function isBoxBar(code: number): boolean {
@@ -38,12 +38,12 @@ const LAYOUTS: readonly Layout[] = ['bars', 'tabs', 'commas', 'aligned', 'words'
 /** Group keys are the layout's index plus a multiple of this. */
 const KINDS = 8;
 
-/** Layouts of tables, which are not sentences. */
+/** Number of leading layouts that are tables rather than sentences. */
 const OF_TABLES = 4;
 
 /**
- * Divides the lines `[first, end)` into groups of rows; lines with a key (`key: value`, `key = value`) are in a group
- * of their key as well.
+ * Divides the lines `[first, end)` into groups of rows; lines with a key (`key: value`, `key = value`) also belong to
+ * their key's group.
  */
 export function rowGroups(
   view: View,
@@ -71,7 +71,7 @@ export function rowGroups(
   return [...groups.values()];
 }
 
-/** A number of 21 bits for a key at its indentation. */
+/** Hashes a key and its indentation to 21 bits. */
 function keyHash(codes: Uint16Array, start: number, end: number, indent: number): number {
   let hash = 0x811c9dc5 ^ indent;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ (codes[at] ?? 0), 0x01000193);
@@ -84,7 +84,7 @@ function isKeyEnd(codes: Uint16Array, at: number, end: number): boolean {
   return codes[at] === COLON || CLASSES[codes[at - 1] ?? 0] === BLANK;
 }
 
-/** Offset of the sign that ends the key of a line with a key. */
+/** Offset of the sign that ends a line's key. */
 export function keyEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const sign = text[at];
@@ -97,7 +97,7 @@ export function keyEnd(text: string, start: number): number {
 
 const found = { layout: -1, key: -1 };
 
-/** The keys of the groups that a line belongs to; -1 for none. The result is reused. */
+/** Keys of a line's groups; -1 for none. The returned object is reused. */
 function lineLayout(
   { codes, from, firstNonBlank, to }: View,
   i: number,

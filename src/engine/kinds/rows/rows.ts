@@ -17,27 +17,27 @@ import {
 } from './numbers.ts';
 import { FAILED_ROW, stateOf, UNFINISHED_ROW } from './state-words.ts';
 
-/** Minimum number of rows of one layout for words of failure. Set by hand, as all below. */
+/** Minimum number of rows of one layout for failure words to count. Set by hand, like all below. */
 const LEAST_ROWS = 3;
-/** So many rows with words of failure stay in any table. */
+/** Up to this many rows with failure words stay in any table. */
 const FEW_FAILED = 5;
-/** An unfinished state is unusual on at most this share of the rows, or on this many rows. */
+/** An unfinished state is unusual if it occurs in at most this share or number of rows. */
 const UNFINISHED_SHARE = 0.05;
 const UNFINISHED_ROWS = 3;
-/** Numbers are values like others if nearly all rows have the same one. */
+/** Numbers are treated like other values if nearly all rows share the same few. */
 const FEW_NUMBERS = 3;
-/** Longest row with words alone in which a word of failure is a state and not part of a sentence, in words. */
+/** Maximum length of a row of plain words in which a failure word is a state, not part of a sentence; in words. */
 const SHORT_ROW = 6;
-/** Longest cell in which a word of failure is a state, in words. */
+/** Maximum length of a cell in which a failure word is a state, in words. */
 const SHORT_CELL = 6;
-/** Maximum number of lines that stay with a row because they continue it, and of lines of a record. */
+/** Maximum number of continuation lines kept with a row, and of lines of a record. */
 const MOST_CONTINUED = 8;
 const MOST_RECORD = 16;
 
 /**
- * Keeps the rows that differ from the rows like them: by a value that is rare in a column of few values, by a word of
- * failure or of an unfinished state, or by a number far from the others in a column whose name says that it is a state.
- * Columns are found in the rows themselves. Lines that continue such a row stay with it.
+ * Keeps rows that stand out among similar rows: by a rare value in a column with few values, by a word for a failed or
+ * unfinished state, or by an outlier in a column of state numbers. Columns are derived from the rows. Continuation
+ * lines stay with their row.
  *
  * @param isCandidate - whether a line may be a row. Default: all.
  */
@@ -52,7 +52,7 @@ export function protectRows(
   const isRow = new Uint8Array(view.n);
   for (const { rows } of groups) if (rows.length >= LEAST_FOR_COLUMNS) for (const i of rows) isRow[i] = 1;
   for (const i of oddLines(groups)) protect(i, 'state');
-  // short rows of words alone differ in their number of words
+  // short rows of plain words differ in their number of words
   const short = groups.filter(({ layout }) => layout === 'words').flatMap(({ rows }) => rows);
   for (const i of statedRows(view, { layout: 'words', words: 0, rows: short })) protect(i, 'state');
   for (const group of groups) {
@@ -62,14 +62,14 @@ export function protectRows(
       if (group.layout === 'key') keepRecord(view, i, first, end, protect);
       else keepContinued(view, group, i, end, isRow, protect);
     };
-    // JSON has rules of its own for failures
+    // JSON has its own rules for failures
     if (group.layout !== 'words' && scope !== 'keys') for (const i of statedRows(view, group)) keep(i, 'state');
     if (group.rows.length < LEAST_FOR_COLUMNS) continue;
     if (group.layout === 'aligned') for (const i of unevenRows(view, group)) keep(i, 'state');
     const columns = columnsOf(view, group);
     for (const i of rareRows(view, group, columns)) keep(i, 'state');
     if (group.layout === 'tabs') {
-      // cells may be several columns of words
+      // cells may contain several columns of words
       const words: RowGroup = { ...group, layout: 'words' };
       for (const i of rareRows(view, words, columnsOf(view, words))) keep(i, 'state');
     }
@@ -77,17 +77,17 @@ export function protectRows(
   }
 }
 
-/** If at least this share of the rows have one layout, the few others differ from them. */
+/** Minimum share of the predominant layout; the few other rows are then unusual. */
 const MAIN_SHARE = 0.9;
 
-/** Rows with this many words are no sentences. */
+/** Rows with this many words are not sentences. */
 const FEW_WORDS = 3;
 
-/** The few lines whose layout differs from that of nearly all others. */
+/** The few lines whose layout differs from nearly all others. */
 function oddLines(groups: readonly RowGroup[]): number[] {
   const layouts = groups.filter(({ layout }) => layout !== 'key');
   const all = layouts.reduce((sum, { rows }) => sum + rows.length, 0);
-  // rows of many words alone may be sentences, which differ in length
+  // long rows of plain words may be sentences, which vary in length
   const main = layouts.reduce((most, { layout, rows, words }) => {
     return layout === 'words' && words > FEW_WORDS ? most : Math.max(most, rows.length);
   }, 0);
@@ -109,7 +109,7 @@ function unevenRows(view: View, { layout, rows }: RowGroup): number[] {
   return lists.filter((list) => list.length <= Math.max(RARE_ROWS, rows.length * RARE_SHARE)).flat();
 }
 
-/** Rows with words of failure, and those with words of an unfinished state if they are few. */
+/** Rows with failure words, and rows with words for an unfinished state if these are few. */
 function statedRows(view: View, { layout, rows }: RowGroup): number[] {
   if (layout === 'key' && rows.length < LEAST_FOR_COLUMNS) return [];
   const failed: number[] = [];
@@ -126,7 +126,7 @@ function statedRows(view: View, { layout, rows }: RowGroup): number[] {
   return [...(mayFail ? failed : []), ...(mayWait ? unfinished : [])];
 }
 
-/** Whether a row with a word of failure consists of columns rather than of a sentence. */
+/** Whether a row with a failure word consists of columns rather than of a sentence. */
 function isState({ text, firstNonBlank, to }: View, i: number, layout: RowGroup['layout']): boolean {
   if (layout === 'bars' || layout === 'tabs' || layout === 'commas') return true;
   const row = text.slice(firstNonBlank[i], Math.min(to[i] ?? 0, (firstNonBlank[i] ?? 0) + READ_CHARS));
@@ -144,7 +144,7 @@ function stateOfText(part: string): number {
   );
 }
 
-/** Rows with a value that is rare in one of the columns, those of the most regular columns first. */
+/** Rows with a rare value in some column, most regular columns first. */
 function rareRows(view: View, group: RowGroup, columns: readonly Columns[]): Iterable<number> {
   const { rows } = group;
   const found = columns
@@ -160,10 +160,10 @@ function rareRows(view: View, group: RowGroup, columns: readonly Columns[]): Ite
   return all;
 }
 
-/** Number of rows after which a column with only a few usual values is expected to have shown them. */
+/** Number of rows after which a column of states is expected to have shown all common values. */
 const WARM_UP = 64;
 
-/** The values of a column, as long as it may be one of states. */
+/** Values of a column, while it may still be a column of states. */
 interface Seen {
   readonly counts: Map<number, number>;
   /** Hashes by row, 0 for none. */
@@ -171,7 +171,7 @@ interface Seen {
   numbers: number;
 }
 
-/** For each column that is one of states, the rows with a rare value. */
+/** Rows with a rare value, per column of states. */
 function rareInColumns(view: View, group: RowGroup, columns: Columns): number[][] {
   const { rows } = group;
   const open = new Map<number, Seen>();
@@ -191,7 +191,7 @@ function rareInColumns(view: View, group: RowGroup, columns: Columns): number[][
   }
   const rare = Math.max(rows.length < 2 * LEAST_FOR_COLUMNS ? 1 : RARE_ROWS, Math.floor(rows.length * RARE_SHARE));
   return [...open.values()].map(({ counts, values, numbers }) => {
-    // how far numbers are from each other says more than how often each occurs
+    // for numbers, distance says more than frequency
     if (numbers * 2 > rows.length && counts.size > FEW_NUMBERS) return [];
     let usual = 0;
     for (const count of counts.values()) if (count > rare) usual += count;
@@ -200,7 +200,7 @@ function rareInColumns(view: View, group: RowGroup, columns: Columns): number[][
   });
 }
 
-/** Whether a value is a number, other than a code of three digits such as an HTTP status. */
+/** Whether a value is a number, except three-digit codes such as an HTTP status. */
 function isAmount(view: View, start: number, end: number): boolean {
   const first = view.codes[start] ?? 0;
   return !(end - start === 3 && first >= 49 && first <= 53) && !Number.isNaN(numberIn(view, start, end));
@@ -235,7 +235,7 @@ function numbersIn(view: View, group: RowGroup, columns: Columns, column: number
   return numbers;
 }
 
-/** Keeps the lines below a row that continue it: indented deeper, or with an empty first cell. */
+/** Keeps continuation lines below a row: indented deeper, or with an empty first cell. */
 function keepContinued(
   view: View,
   { layout }: RowGroup,
@@ -270,7 +270,7 @@ function keepRecord(view: View, i: number, first: number, end: number, protect: 
     for (let line = from; line <= to; line++) protect(line, 'state');
     return;
   }
-  // a longer text without blank lines: the nearest line that is indented less opens the record
+  // without blank lines, the nearest less indented line opens the record
   const indent = view.indent[i] ?? 0;
   for (let line = i - 1; line >= Math.max(first, i - MOST_RECORD); line--) {
     if ((view.indent[line] ?? 0) < indent) {

@@ -1,7 +1,7 @@
 import { WordAutomaton } from '../../rules/word-automaton.ts';
 
 /**
- * Words of failure, in English and in the languages in which tools are translated most (French, German, Spanish,
+ * Failure words in English and in the languages that tools are most often translated to (French, German, Spanish,
  * Italian, Portuguese, Russian, Chinese, Japanese).
  */
 const FAILED = [
@@ -18,7 +18,7 @@ const FAILED = [
   'fall(?:o|ó|ido|ida)|errore|inválid[oa]|caducad[oa]|rechazad[oa]|fallit[oaie]|scadut[oa]|rifiutat[oa]|interrott[oa]',
   'falh(?:a|as|ou)|erros?|expirad[oa]|recusad[oa]|indisponível',
 ].join('|');
-/** Words of an unfinished or unusual state. They matter if few rows have one. */
+/** Words for an unfinished or unusual state. They matter only if few rows have one. */
 const UNFINISHED = [
   'pending|waiting|queued|\\w{0,20}creating|provisioning|terminating|starting|stopping|restarting|updating|rebooting',
   'in[ _-]?progress|\\w{0,20}progressing|\\w{0,20}initiali[sz]ing|Init:\\d+/\\d+|unknown|blocked|stalled|stuck|paused|suspended',
@@ -26,13 +26,10 @@ const UNFINISHED = [
   'warn(?:ings?)?|unstable|flaky|locked|hold|held|detached|recovering|rebuilding|partial|incomplete|\\w{1,40}(?:Pending|_IN_PROGRESS)',
   'destroyed|replaced|reverted|ausstehend|wartend|en attente|in attesa|pendiente|pendente',
 ].join('|');
-/** Failures in scripts without blanks between words, in Russian with its endings, and as signs. */
+/** Failure words in scripts without word boundaries, Russian words with endings, and signs. */
 const WITHOUT_BOUNDS = '(?:ошибк|сбой|неудач|отказ|失败|失敗|错误|錯誤|エラー|異常|✗|✖|✕|❌)';
 
-/**
- * As a whole word: a part of a path, of an address or of a name does not count, nor does a count of 0 or a word after
- * one.
- */
+/** Matches whole words only, not parts of paths, addresses or names, and not with a count of 0. */
 function alone(words: string): string {
   const before = '(?<![\\p{L}\\d_./@%-])(?<!\\b(?:0|no) )';
   const behind = '(?![\\p{L}\\d_/@(-]|\\.[\\p{L}\\d/]|\\s?[=:]\\s?(?:0|none|nil|null|false)\\b)';
@@ -42,7 +39,7 @@ function alone(words: string): string {
 const FAILURE = new RegExp(`${alone(FAILED)}|${WITHOUT_BOUNDS}`, 'iu');
 const UNFINISHED_STATE = new RegExp(alone(UNFINISHED), 'iu');
 
-/** A piece of each of the words above: only rows with one of them are read by the patterns. */
+/** Fragments of the words above, for a quick check before the patterns are tried. */
 const PIECES = [
   'fail fallo falló falli fehl falh error erreur errored errato errata errim fatal critical panic crash segf backoff oom',
   'evict exited degrad impair offline down missing lost corrupt incons broken valid abort killed reject refused denied',
@@ -55,19 +52,19 @@ const PIECES = [
   'recover rebuild destroyed replaced revert partial incomplete ausst wartend pendiente pendente ошиб сбой неуд отказ 失 错',
   '錯 エラー 異 ✗ ✖ ✕ ❌',
 ].flatMap((line) => line.split(' '));
-/** The same for phrases. */
+/** Fragments of the phrases above. */
 const PHRASES =
   'not ready,not healthy,not available,not reachable,not responsive,not synced,not met,not verified,out of,time-out,en attente,in attesa,un ready'.split(
     ',',
   );
 const pieces = new WordAutomaton([...PIECES, ...PHRASES].map((piece) => [piece, 1]));
 
-/** What the words of a row report. */
+/** Classes of states that the words of a row can express. */
 export const NOTHING = 0;
 export const UNFINISHED_ROW = 1;
 export const FAILED_ROW = 2;
 
-/** What the words of a row in `[start, end)` of a text report. */
+/** The state expressed by the words of a row in `[start, end)` of a text. */
 export function stateOf(text: string, codes: Uint16Array, start: number, end: number): 0 | 1 | 2 {
   if (pieces.scan(codes, start, end) === 0) return NOTHING;
   const row = text.slice(start, end);

@@ -1,12 +1,12 @@
 import { field } from '../../json/value.ts';
 import type { AnswerError } from '../dialect.ts';
 
-/** Events that are errors as a whole. AWS names them after its exceptions. */
+/** Types of events that report an error. AWS names them after its exceptions. */
 export const ERROR_EVENT = /^error$|^response\.failed$|Exception$/;
 const REFUSAL_STATUSES = new Set([400, 422]);
-/** Faults of a request that are not in the messages: another form of it fails as well. */
+/** Statuses of faults outside the messages, for which another form of the request fails too. */
 const OTHER_FAULTS = new Set([401, 402, 403, 404, 409, 413]);
-/** How providers and gateways name their errors, in types and codes. The first match applies. */
+/** Names of errors used by providers and gateways, in types and codes. The first match applies. */
 const KINDS: readonly (readonly [AnswerError, RegExp])[] = [
   ['overloaded', /overload|unavailable|capacity|^5\d\d$/i],
   ['limited', /rate_?limit|quota|exhausted|throttl|too_?many|^429$/i],
@@ -14,9 +14,9 @@ const KINDS: readonly (readonly [AnswerError, RegExp])[] = [
 ];
 
 /**
- * The error that an event, or a whole answer, reports; `null` if there is none.
+ * The error reported by an event or a whole answer; `null` if there is none.
  *
- * @param type - its type, if it has one
+ * @param type - the event's type, if any
  */
 export function errorIn(event: unknown, type: string): AnswerError | null {
   const error = field(event, 'error') ?? field(field(event, 'response'), 'error');

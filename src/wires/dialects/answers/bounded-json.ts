@@ -1,14 +1,14 @@
-/** Maximum size of JSON that is kept as it is, in bytes; a larger one is skimmed. */
+/** JSON up to this size is kept unchanged, in bytes; larger JSON is skimmed. */
 const MAX_KEPT_BYTES = 64 * 1024;
-/** Maximum length of a string in a skimmed JSON, in bytes; a longer one is emptied. */
+/** Maximum length of a string in skimmed JSON, in bytes; longer ones are emptied. */
 const MAX_STRING_BYTES = 4 * 1024;
-/** Size of a skimmed JSON above which only the fields of `WHOLE` are added. */
+/** Size of skimmed JSON above which only the fields in `WHOLE` are added. */
 const NEARLY_FULL_BYTES = 48 * 1024;
 const MAX_DEPTH = 64;
 
-/** Fields that are kept with all their content. */
+/** Fields that are kept completely. */
 const WHOLE = new Set(['usage', 'usageMetadata', 'error', 'input_transformations', 'action']);
-/** Fields that are kept if all fields around them are. */
+/** Fields that are kept if all enclosing fields are kept. */
 const KEPT = new Set(
   (
     'response message output content choices delta tool_calls function function_call functionCall candidates parts ' +
@@ -21,7 +21,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LAST_BLANK = 0x20;
 
-/** Called for each string that is left out, with the key before it and its length in bytes. */
+/** Called for each omitted string, with the preceding key and the length in bytes. */
 export type OnCut = (key: string, bytes: number) => void;
 
 /** Collects a JSON text that arrives in pieces, in at most 64 KB of memory. A longer text is skimmed. */
@@ -55,7 +55,7 @@ export class BoundedJson {
   }
 }
 
-/** An object or array that is being read. */
+/** An object or array being read. */
 interface Level {
   readonly isArray: boolean;
   readonly isKept: boolean;
@@ -63,7 +63,7 @@ interface Level {
   isEmpty: boolean;
 }
 
-/** A string that is being read. */
+/** A string being read. */
 interface OpenString {
   readonly isKey: boolean;
   readonly isKept: boolean;
@@ -72,20 +72,20 @@ interface OpenString {
 }
 
 /**
- * Copies JSON in transit without what no reader of answers needs: unknown fields, and long strings. The copy is valid
- * JSON. An outermost array is read as a sequence of values, and so are several values one after the other.
+ * Copies JSON in transit, omitting unknown fields and long strings. The copy is valid JSON. A top-level array is read
+ * as a sequence of values, like several concatenated values.
  */
 class SkimmedJson {
   readonly #onValue: (json: string) => void;
   readonly #levels: Level[] = [];
   #copy = '';
   #key = '';
-  /** The next string of an object is a value. */
+  /** Whether the next string in an object is a value, not a key. */
   #isValue = false;
-  /** The string that is being read; `null` outside of strings. */
+  /** The current string; `null` outside strings. */
   #string: OpenString | null = null;
   #isEscaped = false;
-  /** A number or literal that is being read is kept; `null` outside of them. */
+  /** Whether the current number or literal is kept; `null` outside of one. */
   #scalar: boolean | null = null;
   #isBroken = false;
   readonly #onCut: OnCut;
@@ -102,7 +102,7 @@ class SkimmedJson {
     }
   }
 
-  /** @returns the offset of the last byte that was read */
+  /** @returns the offset of the last byte read */
   #inString(string: OpenString, bytes: Buffer, from: number): number {
     let end = from;
     for (; end < bytes.length; end++) {
@@ -166,7 +166,7 @@ class SkimmedJson {
     this.#copy = '';
   }
 
-  /** Whether the value that begins is copied. */
+  /** Whether to copy the value that begins here. */
   #keeps(): boolean {
     const level = this.#levels.at(-1);
     if (!level?.isKept || this.#copy.length > MAX_KEPT_BYTES) return false;
@@ -174,7 +174,7 @@ class SkimmedJson {
     return this.#copy.length <= NEARLY_FULL_BYTES && (level.isArray || KEPT.has(this.#key));
   }
 
-  /** Writes the beginning of a value, with what separates it from the one before. */
+  /** Writes the beginning of a value, preceded by a separator if needed. */
   #write(text: string): void {
     const level = this.#levels.at(-1);
     if (level) {

@@ -1,16 +1,16 @@
 import { field, finiteNumber } from '../../json/value.ts';
 import type { BilledTokens, ProviderUsage } from '../dialect.ts';
 
-/** Paths of keys: `'message.usage usage'` are two. */
+/** Parses paths of keys: `'message.usage usage'` yields two. */
 export function paths(list: string): readonly (readonly string[])[] {
   return list.split(/\s+/).map((path) => path.split('.'));
 }
 
-/** Where token counts may stand in an event or a whole answer, on all wires. Kimi has some in a choice. */
+/** Possible locations of token counts in an event or a whole answer, on all wires. Kimi puts some into a choice. */
 const USAGE = paths('usage message.usage response.usage interaction.usage usageMetadata choices.0.usage x_groq.usage');
 /**
- * Where each figure stands in the token counts, on all wires and in the spellings of gateways that offer one provider
- * on the wire of another. The largest value applies; `a+b` is a sum.
+ * Possible names of each figure in the token counts, on all wires and including gateways that offer one provider on
+ * another's wire. The largest value applies; `a+b` is a sum.
  */
 const FIGURES = {
   input: spellings(
@@ -21,18 +21,18 @@ const FIGURES = {
     `completion_tokens output_tokens outputTokens candidatesTokenCount+thoughtsTokenCount
     total_output_tokens+total_thought_tokens`,
   ),
-  /** Of the input: read from a cache. */
+  /** Input tokens read from a cache. */
   read: spellings(
     `prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens cached_tokens prompt_cache_hit_tokens
     cache_read_input_tokens cacheReadInputTokens cachedContentTokenCount total_cached_tokens`,
   ),
-  /** Of the input: written to a cache. */
+  /** Input tokens written to a cache. */
   written: spellings(
     `prompt_tokens_details.cache_write_tokens prompt_tokens_details.cache_creation_tokens cache_creation_input_tokens
     input_tokens_details.cache_write_tokens cacheWriteInputTokens
     cache_creation.ephemeral_5m_input_tokens+cache_creation.ephemeral_1h_input_tokens`,
   ),
-  /** The part of `written` with the longer of two lifetimes. */
+  /** Part of `written` with the longer of two lifetimes. */
   writtenLong: spellings(
     `cache_creation.ephemeral_1h_input_tokens prompt_tokens_details.cache_write_tokens_details.ttl_12h_tokens
     input_tokens_details.cache_write_tokens_details.ttl_12h_tokens`,
@@ -45,7 +45,7 @@ const FIGURES = {
 } as const;
 type Figure = keyof typeof FIGURES;
 const NAMES = Object.keys(FIGURES) as Figure[];
-/** Cache figures of Anthropic and of Amazon's Converse, whose input excludes them. */
+/** Cache figures of Anthropic and Amazon's Converse, which are not included in the input. */
 const BESIDE_INPUT = paths(
   'cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens cacheWriteInputTokens',
 );
@@ -57,7 +57,7 @@ function spellings(list: string): readonly (readonly (readonly string[])[])[] {
   return list.split(/\s+/).map((spelling) => spelling.split('+').map((path) => path.split('.')));
 }
 
-/** The value behind a path of keys; `undefined` if there is none. */
+/** The value at a path of keys; `undefined` if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const key of path) at = field(at, key);
@@ -65,12 +65,12 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Adds up the usage of an answer. A stream may report it in several events: in parts, as running totals, or followed by
- * zeros. So the largest value of each figure applies.
+ * Collects the usage of an answer. Streams may report it in parts, as running totals, or followed by zeros, so the
+ * largest value of each figure applies.
  */
 export class UsageFigures {
   #most: Counts = {};
-  /** All input tokens; `null` until they are reported. */
+  /** All input tokens; `null` until reported. */
   #total: number | null = null;
   /** Further model calls within the request, such as a compaction by the provider. */
   #besides: Counts = {};
@@ -84,7 +84,7 @@ export class UsageFigures {
     const counts = countsIn(usage);
     if (Object.keys(counts).length === 0) return;
     this.#most = combined(this.#most, counts, Math.max);
-    // an event without input completes an earlier one
+    // an event without input complements an earlier one
     const total = inputOf(counts.input === undefined ? this.#most : counts, usage);
     if (total !== undefined) this.#total = Math.max(this.#total ?? 0, total);
     const calls = field(usage, 'iterations');
@@ -93,7 +93,7 @@ export class UsageFigures {
     this.#besides = combined(this.#besides, sum, Math.max);
   }
 
-  /** `null` if nothing was reported. */
+  /** The collected usage; `null` if nothing was reported. */
   sum(): ProviderUsage | null {
     const { output, read, written, writtenLong, reasoning } = this.#most;
     if (this.#total === null && output === undefined) return null;
@@ -109,18 +109,18 @@ export class UsageFigures {
   }
 }
 
-/** All input tokens, cached ones included. */
+/** All input tokens, cached or not. */
 function inputOf({ input, output = 0, read = 0, written = 0 }: Counts, usage: unknown): number | undefined {
   if (input === undefined) return undefined;
   const cached = read + written;
   const isBeside =
     field(usage, 'prompt_tokens') === undefined && BESIDE_INPUT.some((path) => valueAt(usage, path) != null);
-  // some gateways leave cached tokens out, against the definition of the wire
+  // some gateways exclude cached tokens, contrary to the wire's definition
   const isShort = cached > 0 && (input < cached || field(usage, 'total_tokens') === input + cached + output);
   return isBeside || isShort ? input + cached : input;
 }
 
-/** The calls are Anthropic's: their input excludes cached tokens. */
+/** Anthropic reports these calls, with an input that excludes cached tokens. */
 function billed({ input = 0, output = 0, read = 0, written = 0, writtenLong = 0 }: Counts): BilledTokens {
   return { input: input + read + written, output, read, written, written1h: writtenLong };
 }
@@ -138,7 +138,7 @@ function countsIn(usage: unknown): Counts {
       if (sum !== null) counts[name] = Math.max(counts[name] ?? 0, sum);
     }
   }
-  // Google leaves a figure out that is 0
+  // Google omits figures that are 0
   if (field(usage, 'promptTokenCount') !== undefined) counts.reasoning ??= 0;
   return counts;
 }

@@ -13,23 +13,23 @@ const LAST_BLANK = 0x20;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
-/** The first byte of a frame of AWS. Other answers do not contain it. */
+/** First byte of an AWS frame. No other answer contains it. */
 const FRAME = 0;
 /**
- * The frame of Bedrock that contains an event of the messages wire. Source:
+ * Bedrock's frame type for an event of the messages wire. Source:
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_PayloadPart.html
  */
 const ENCLOSING = 'chunk';
 
-/** The field of strings that the model wrote on the responses wire, where later events repeat them in other fields. */
+/** Field of model-written strings on the responses wire, where later events repeat them in other fields. */
 const DELTA = 'delta';
-/** The fields of such strings. */
+/** Fields of model-written strings. */
 const TEXTS = new Set(
   `${DELTA} content text reasoning_content reasoning thinking partial_json arguments input`.split(' '),
 );
 /**
- * Finds strings that the model wrote, and signs of events that may report something: fields of usage, errors, calls and
- * changes of the input; the last events of a response and its items; events that are named errors.
+ * Finds model-written strings, and signs of relevant events: fields about usage, errors, calls and changes of the
+ * input; final events of a response or item; error events.
  */
 const SEARCHED = new RegExp(
   `"(?:${[...TEXTS].join('|')})"\\s{0,4}:\\s{0,4}"|` +
@@ -41,25 +41,25 @@ const SEARCHED = new RegExp(
 /** The events that end an answer on the responses wire. */
 const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
 
-/** Where Anthropic lists the results that it cleared. */
+/** Locations of Anthropic's list of cleared results. */
 const EDITS = paths('context_management.applied_edits message.context_management.applied_edits');
 const MODELS = paths('model message.model response.model interaction.model modelVersion');
-/** Where providers list blocks of the request that they dropped or that failed their check of the history. */
+/** Locations of lists of request blocks that the provider dropped, or that failed its history check. */
 const TRANSFORMATIONS = paths('message.input_transformations response.input_transformations input_transformations');
-/** The reasons of both providers that report a changed history. */
+/** Reasons with which the two providers report a changed history. */
 const PREFIX_MISMATCH = new Set(['prefix_mismatch', 'prefix_binding_mismatch']);
 
-/** The outer format of an answer: how its bytes contain events. */
+/** The framing of an answer: how events are encoded in its bytes. */
 interface Framing {
   data(bytes: Buffer): void;
-  /** Reads what has arrived; absent if nothing can be read before the end. */
+  /** Reads the received part; absent if nothing can be read before the end. */
   read?(): void;
   end?(): void;
 }
 
 /**
- * Reads an answer of any wire in transit, streamed or whole: server-sent events, JSON, frames of AWS, or messages of a
- * WebSocket. It decodes only events that may report something, and keeps at most 64 KB of one. No method throws.
+ * Reads an answer of any wire in transit, streamed or whole: server-sent events, JSON, AWS frames, or WebSocket
+ * messages. Decodes only events that may report something, keeping at most 64 KB of each. Methods never throw.
  */
 export class AnswerReader {
   readonly #usage = new UsageFigures();
@@ -69,37 +69,37 @@ export class AnswerReader {
   #mismatches = 0;
   #cleared = 0;
   #isOver = false;
-  /** Bytes of the strings in `delta`, and in other fields. */
+  /** Bytes of model-written strings in `delta`, and in other fields. */
   #deltaBytes = 0;
   #textBytes = 0;
   #start: AnswerStart = 'unknown';
   #framing: Framing | null = null;
 
-  /** Adds a piece of the answer, decoded, in order. It must not change later. */
+  /** Adds a decoded chunk of the answer, in order. The chunk must not change later.  */
   data(chunk: Buffer): void {
     if (this.#framing) this.#framing.data(chunk);
     else this.#begin(chunk);
   }
 
-  /** Adds an event that arrived as a message of its own, instead of `data`. */
+  /** Adds an event that arrived as a separate message, instead of `data`. */
   event(json: Buffer, name = ''): void {
     const whole = this.#json(name);
     whole.data(json);
     whole.end();
   }
 
-  /** The beginning of the answer that has arrived so far. */
+  /** Classification of the answer so far, by its beginning. */
   start(): AnswerStart {
     this.#framing?.read?.();
     return this.#start;
   }
 
-  /** Whether the last event of a response has arrived, or an error, which is the last as well. */
+  /** Whether the final event of a response, or an error, has arrived. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** What the answer reported. The answer is over: no `data` follows. */
+  /** Returns what the answer reported. No `data` may follow. */
   end(): Answer {
     this.#framing?.end?.();
     return {
@@ -112,7 +112,7 @@ export class AnswerReader {
     };
   }
 
-  /** Servers send blanks before an answer to keep the connection open. */
+  /** Detects the framing by the first byte. Servers may send blanks before an answer to keep the connection open. */
   #begin(chunk: Buffer): void {
     const start = chunk.findIndex((byte) => byte === FRAME || !isBlank(byte));
     if (start < 0) return;
@@ -131,7 +131,7 @@ export class AnswerReader {
     return new ServerSentEvents(placesIn, (name, data) => this.#take(data, name), this.#countText);
   }
 
-  /** JSON in one piece: an event, a whole answer, or an array of its parts. */
+  /** Framing of plain JSON: an event, a whole answer, or an array of its parts. */
   #json(name: string): BoundedJson {
     const take = (json: string): void => {
       if (this.#signsIn(json).length > 0 || this.#start === 'unknown' || ERROR_EVENT.test(name)) this.#take(json, name);
@@ -148,7 +148,7 @@ export class AnswerReader {
     return frames;
   }
 
-  /** @param data - JSON, its bytes as Latin-1 */
+  /** @param data - JSON bytes as Latin-1 */
   #take(data: string, name: string): void {
     const value = parsed(Buffer.from(data, 'latin1').toString('utf8'));
     for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#add(part, name);
@@ -171,17 +171,17 @@ export class AnswerReader {
     }
     for (const path of TRANSFORMATIONS) {
       const reported = valueAt(event, path);
-      // the last list is complete
+      // the last list is the complete one
       if (Array.isArray(reported)) this.#mismatches = reported.filter(isPrefixMismatch).length;
     }
   }
 
-  /** Measures the strings that the model wrote. @returns the places of signs */
+  /** Measures model-written strings. @returns the offsets of signs of relevant events */
   #signsIn(text: string): number[] {
     const signs: number[] = [];
     SEARCHED.lastIndex = 0;
     while (SEARCHED.test(text)) {
-      const last = SEARCHED.lastIndex - 1; // no capture: it would take as long as the search
+      const last = SEARCHED.lastIndex - 1; // no capture group: it would take as long as the search itself
       const key = text.charAt(last) === '"' ? keyBefore(text, last) : '';
       if (TEXTS.has(key)) {
         SEARCHED.lastIndex = endOfString(text, last);
@@ -197,18 +197,18 @@ export class AnswerReader {
   };
 }
 
-/** Whether a byte says nothing about the form of an answer: a blank, or part of a byte order mark. */
+/** Whether a byte is insignificant at the start of an answer: a blank, or part of a byte order mark. */
 function isBlank(byte: number): boolean {
   return byte <= LAST_BLANK || BYTE_ORDER_MARK.includes(byte);
 }
 
-/** The field whose value begins at some place. */
+/** The field whose value begins at an offset. */
 function keyBefore(text: string, value: number): string {
   const close = text.lastIndexOf('"', value - 1);
   return text.slice(text.lastIndexOf('"', close - 1) + 1, close);
 }
 
-/** The input tokens that an edit removed; an edit that removed nothing counts none. */
+/** The input tokens that an edit removed, or 0. */
 function clearedBy(edit: unknown): number {
   const { cleared_input_tokens: tokens } = Object(edit) as Readonly<Record<string, unknown>>;
   return typeof tokens === 'number' && tokens > 0 ? tokens : 0;

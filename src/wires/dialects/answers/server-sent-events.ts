@@ -1,42 +1,42 @@
 import { createParser } from 'eventsource-parser';
 import { BoundedJson, type OnCut } from './bounded-json.ts';
 
-/** Chunks are read together, because most answers arrive in thousands of small ones. */
+/** Chunks are read in batches, because most answers arrive in thousands of small ones. */
 const BATCH_CHARS = 16 * 1024;
-/** Maximum size of an event that waits for its end. Of a longer one, the last line is skimmed. */
+/** Maximum size of an incomplete event. Of a longer one, the last line is skimmed. */
 const MAX_WAITING_CHARS = 64 * 1024;
-/** Maximum size of an event of many lines; a larger one is dropped. */
+/** Maximum size of a multi-line event; larger ones are dropped. */
 const MAX_EVENT_CHARS = 256 * 1024;
-/** How an event ends; a stream uses one of them. */
+/** Possible event terminators; a stream uses only one of them. */
 const ENDS = ['\n\n', '\r\n\r\n', '\r\r'] as const;
 const DATA = 'data:';
 /**
- * A line of an event, perhaps behind a byte order mark. The parser creates an error for each line that is none, so it is
- * not given what has none.
+ * Matches the field name of a line, perhaps after a byte order mark. Text without any is not parsed, because the parser
+ * creates an error for each invalid line.
  */
 const FIELD = /(?<![^\r\n\xbf])(?:data|event)(?![^:\r\n])/g;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Reads server-sent events in transit. Texts are the bytes as Latin-1. */
+/** Reads server-sent events in transit. Texts are bytes as Latin-1. */
 export class ServerSentEvents {
   readonly #placesIn: (events: string) => readonly number[];
   readonly #onCut: OnCut;
   readonly #parser;
-  /** What has arrived of the next events. */
+  /** Received part of the next events. */
   #waiting = '';
-  /** Its length when it was last read. */
+  /** Length of `#waiting` when it was last read. */
   #seen = 0;
-  /** How the events of this stream end. */
+  /** Event terminator of this stream. */
   #end: (typeof ENDS)[number] = '\n\n';
-  /** The beginning of the next event has been parsed. */
+  /** Whether the beginning of the next event has been parsed. */
   #isOpen = false;
-  /** The content of a long line; `null` outside of one. */
+  /** Content of a long line; `null` outside of one. */
   #long: BoundedJson | null = null;
 
   /**
-   * @param placesIn - places in a text, ascending, whose events are of interest: only those are parsed
-   * @param onCut - called for each string that is left out of a long event
+   * @param placesIn - returns ascending offsets in a text; only events at these offsets are parsed
+   * @param onCut - called for each string omitted from a long event
    */
   constructor(
     placesIn: (events: string) => readonly number[],
@@ -57,7 +57,7 @@ export class ServerSentEvents {
     if (this.#waiting.length - this.#seen >= BATCH_CHARS) this.read();
   }
 
-  /** Reads the events that are complete. */
+  /** Reads all complete events. */
   read(): void {
     const text = this.#waiting;
     if (!text.includes(this.#end)) this.#end = ENDS.find((kind) => text.includes(kind)) ?? this.#end;
@@ -69,7 +69,7 @@ export class ServerSentEvents {
     this.#seen = this.#waiting.length;
   }
 
-  /** The answer is over; an event without an end counts. */
+  /** Ends the answer; an unterminated event counts. */
   end(): void {
     this.read();
     this.#long?.end();
@@ -91,7 +91,7 @@ export class ServerSentEvents {
     this.#isOpen = false;
   }
 
-  /** Parses all but the last line of an event that is too long to wait for its end. */
+  /** Parses all but the last line of an event that is too long to buffer. */
   #beginLong(event: string): void {
     const line = Math.max(event.lastIndexOf('\n'), event.lastIndexOf('\r')) + 1;
     if (event.slice(0, line).search(FIELD) >= 0) this.#parser.feed(event.slice(0, line));
@@ -104,7 +104,7 @@ export class ServerSentEvents {
     this.#waiting = '';
   }
 
-  /** @returns what does not belong to the long line, as Latin-1 */
+  /** @returns the bytes after the long line, as Latin-1 */
   #afterLong(long: BoundedJson, bytes: Buffer): string {
     const end = bytes.findIndex((byte) => byte === LF || byte === CR);
     long.data(end < 0 ? bytes : bytes.subarray(0, end));

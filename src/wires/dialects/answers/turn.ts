@@ -5,37 +5,37 @@ import { paths, valueAt } from './figures.ts';
 const MAX_DEPTH = 12;
 const MAX_CALLS = 256;
 const MAX_ITEMS = 256;
-/** Maximum number of characters of a call's arguments and of words that are kept: enough to recognise a call. */
+/** Limit for the kept characters of a call's arguments, and of text: enough to recognise a call. */
 const MAX_ARGS_CHARS = 64 * 1024;
 const MAX_SAID_CHARS = 4_000;
 
-/** Types of items in which the model calls a tool that the client runs. */
+/** Item types in which the model calls a tool of the client. */
 const CALL_TYPES = new Set(['tool_use', 'function_call', 'custom_tool_call']);
-/** Objects that contain the name of a called tool. */
+/** Fields whose object contains the name of a called tool. */
 const CALL_FIELDS = ['functionCall', 'function_call', 'function', 'toolUse'];
-/** Fields that contain no calls: their arguments, and the tools that a response repeats. */
+/** Fields that never contain calls: arguments, and tools repeated in a response. */
 const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools']);
-/** Calls whose own id a later request may name. */
+/** Calls whose own id may be referred to by a later request. */
 const NAMED_BY_ID = new Set(['tool_use', 'local_shell_call']);
-/** Events of a response that is not over, so that no request can continue it. */
+/** Events of an unfinished response, which no request can continue. */
 const UNFINISHED = /^response\.(?:created|in_progress|queued)$/;
 const IDS = paths('response.id message.id interaction.id id');
-/** Where a whole answer, or the last event of one, lists its items. */
+/** Locations of the items in a whole answer, or in its last event. */
 const LISTS = paths('response.output output content steps interaction.steps');
-/** Items that contain the model's words. */
+/** Item types with the model's text. */
 const SAID_TYPES = new Set(['message', 'model_output']);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Collects the model's turn: its id, its items, and the tools that it calls, by their declared names. */
+/** Collects the model's turn: id, items, and called tools by declared name. */
 export class TurnReader {
   #id = '';
   readonly #items: AnswerItem[] = [];
-  /** The ids of the calls of each tool: a call that several events repeat counts once. */
+  /** Call ids per tool, so that a call repeated in several events counts once. */
   readonly #calls = new Map<string, Set<string>>();
   #size = 0;
 
-  /** Adds an event, or a whole answer. */
+  /** Adds an event or a whole answer. */
   add(event: object, type: string): void {
     for (const id of IDS.map((path) => valueAt(event, path))) {
       if (typeof id === 'string' && id !== '' && !UNFINISHED.test(type)) this.#id = id;
@@ -74,7 +74,7 @@ export class TurnReader {
   }
 }
 
-/** The items of an event or of a whole answer. The last event of a stream may repeat all of them. */
+/** Items of an event or a whole answer. The last event of a stream may repeat all of them. */
 function itemsIn(event: object, type: string, isFirst: boolean): readonly unknown[] {
   const added = type === 'response.output_item.done' ? field(event, 'item') : field(event, 'content_block');
   if (added !== undefined) return [added];
@@ -82,7 +82,7 @@ function itemsIn(event: object, type: string, isFirst: boolean): readonly unknow
   return isFirst ? (LISTS.map((path) => valueAt(event, path)).find(Array.isArray) ?? []) : [];
 }
 
-/** The words or the call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
+/** Text or call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
 function itemOf(item: unknown): AnswerItem | null {
   const { type, id, call_id, content } = Object(item) as Fields;
   if (SAID_TYPES.has(String(type))) return { said: saidIn(content), calls: [] };

@@ -4,7 +4,7 @@ import { scanMessagesBody } from './scan.ts';
 
 /**
  * `POST …/v1/messages` as Anthropic defined it, spoken by Claude Code and offered by gateways and other providers.
- * Current models bind their reasoning to the exact messages before it; if one of these is changed later, the request is
+ * Current models bind their reasoning to the exact preceding messages; if one of them is changed later, the request is
  * refused.
  */
 export const anthropicMessages: Dialect = {
@@ -19,7 +19,7 @@ export const anthropicMessages: Dialect = {
   scan: scanMessagesBody,
   refusesHistory(status, answer) {
     if (status !== 400) return false;
-    // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which every request error has
+    // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which all request errors have
     const words = answer
       .toString('utf8', 0, REFUSAL_BYTES)
       .replace(/invalid_[a-z_]{1,40}/gi, '')
@@ -35,14 +35,14 @@ export const anthropicMessages: Dialect = {
 };
 
 /**
- * The words, in any order, with which a provider refuses a thinking block of a different conversation. Anthropic,
- * Bedrock and gateways word and wrap the error differently, so no longer phrase is relied on.
+ * Words, in any order, of refusals of a thinking block from a different conversation. Anthropic, Bedrock and gateways
+ * phrase the error differently, so only these words are matched.
  */
 const REFUSAL = ['invalid', 'signature', 'thinking'];
-/** The words are at the beginning of an error, which is short. */
+/** Only the beginning is searched, because such errors are short. */
 const REFUSAL_BYTES = 4_096;
 
-/** The wire's error type for an HTTP status. */
+/** Error type of this wire for an HTTP status. */
 function errorType(status: number): string {
   return ERROR_TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }

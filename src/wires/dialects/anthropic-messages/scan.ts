@@ -22,7 +22,7 @@ export function scanMessagesBody(bytes: Buffer, resume?: Resume): ScannedBody {
 }
 
 /**
- * `thread: {type: "create"}`, or `{type: "continue", previous_message_id}` before new messages alone; and
+ * Reads `thread: {type: "create"}`, or `{type: "continue", previous_message_id}` with only new messages; and
  * `context_management`.
  */
 function history(key: string, value: Buffer): Partial<RequestHead> {
@@ -42,7 +42,7 @@ export interface Found {
   opaque: boolean;
 }
 
-/** The result that a content block is part of, if any. */
+/** The result that contains a content block, if any. */
 interface Inside {
   readonly callId: string;
 }
@@ -90,16 +90,16 @@ function textOf(literal: Span, inside: Inside | null, use: TextUse, name: string
     : { literal, use: 'result', callId: inside.callId, name: '' };
 }
 
-/** The values of a block's keys; a relevant key that occurs twice makes the message opaque. */
+/** Values of a block's keys; a duplicate relevant key makes the message opaque. */
 interface Block {
   type: string;
   text: Span | null;
-  /** The id of a call, or of the call that a result answers. */
+  /** Id of a call, or of the call that a result answers. */
   id: string;
   name: string;
   title: string;
   input: Span | null;
-  /** Offset of its content or source, which is read once its type is known. */
+  /** Offset of the content or source, which is read once the type is known. */
   inner: number;
 }
 
@@ -123,7 +123,7 @@ function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budg
   cursor.at = span.end;
 }
 
-/** Reads the relevant parts of a block. Other kinds of blocks are never changed. */
+/** Reads the relevant parts of a block. Unknown kinds of blocks are never changed. */
 function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, found: Found, budget: ScanBudget): void {
   const { type, text, id, name, title, input, inner } = block;
   if (type === 'text' && text !== null) found.texts.push(textOf(text, inside, 'words', ''));
@@ -145,12 +145,12 @@ function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, foun
   }
 }
 
-/** The keys of a document's source. */
+/** Keys of a document's source. */
 const SOURCE_KEYS = keysOf('type', 'data');
 
 /**
- * Reads the text of a plain-text document or of a part of a search result. Documents in other forms (base64, a URL, a
- * file's id) have no text. Everything else is skipped, however deeply it is nested.
+ * Reads the text of a plain-text document or of a part of a search result. Documents in other forms (base64, URL, file
+ * id) have no text. Everything else is skipped, regardless of nesting.
  */
 function takeText(
   cursor: JsonCursor,

@@ -4,7 +4,7 @@ import { scanConverseBody } from './scan.ts';
 
 /**
  * `POST /model/<id>/converse` and `/converse-stream` as Amazon Bedrock defined them for all its models. Claude binds
- * its reasoning to the messages before it on this wire too, so messages must be repeated as they were sent. Source:
+ * its reasoning to the preceding messages on this wire too, so messages must be repeated as sent. Source:
  * https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
  */
 export const bedrockConverse: Dialect = {
@@ -16,7 +16,7 @@ export const bedrockConverse: Dialect = {
   },
   scan: scanConverseBody,
   refusesHistory: anthropicMessages.refusesHistory,
-  // clients of AWS read `message`
+  // AWS clients read `message`
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ message: `${message} (${code})`, error: { message, code } })),
 };

@@ -32,7 +32,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   return speakerOf(role, span, found);
 }
 
-/** Reads a block: one key names its kind. A block with two kinds is not understood. */
+/** Reads a block, whose key names its kind. Blocks with two kinds are not understood. */
 function readBlock(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
@@ -65,7 +65,7 @@ function readCall(cursor: JsonCursor, found: Found): void {
   found.calls.push({ id, name, args });
 }
 
-/** The id may follow the content, which is therefore read last. */
+/** The id may follow the content, so the content is read last. */
 function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let callId = '';
@@ -108,7 +108,7 @@ function readStrings(cursor: JsonCursor, found: Found, callId: string, budget: S
   });
 }
 
-/** Reads a document in the form of text. Documents in bytes or in S3 have no text. */
+/** Reads a document in text form. Documents in bytes or in S3 have no text. */
 function readDocument(cursor: JsonCursor, found: Found, callId: string | null, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let name = '';

@@ -2,8 +2,9 @@ import type { Dialect, Purpose } from '../dialect.ts';
 import { scanGeminiBody } from './scan.ts';
 
 /**
- * `POST …/models/<model>:generateContent` as Google defined it, spoken by Gemini CLI and the GenAI SDKs. The path names
- * the model and whether the answer is a stream. Thought signatures are sent back unchanged; results are not verified.
+ * `POST …/models/<model>:generateContent` as Google defined it, spoken by Gemini CLI and the GenAI SDKs. The path
+ * contains the model and whether the answer is streamed. Thought signatures are returned unchanged; results are not
+ * verified.
  */
 export const googleGemini: Dialect = {
   name: 'gemini',
@@ -23,7 +24,7 @@ export const googleGemini: Dialect = {
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };
 
-/** Maximum number of characters of a model's name that are reported. */
+/** Reported model names are truncated to this length. */
 const MAX_MODEL_CHARS = 200;
 const BASE = /^\/v1(?:beta|alpha)?\//;
 const PURPOSES = new Map<string, Purpose>([
@@ -31,5 +32,5 @@ const PURPOSES = new Map<string, Purpose>([
   ['streamGenerateContent', 'generate'],
   ['countTokens', 'count'],
 ]);
-/** The status for a fault of the proxy, among those that clients of this wire know. */
+/** Error status for faults of the proxy, chosen among those that clients of this wire know. */
 const STATUS = 'UNAVAILABLE';

@@ -3,8 +3,8 @@ import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedTex
 import { keysOf, readFields, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
 /**
- * Walks a body of `generateContent` and finds its contents without decoding their texts. Fields are understood in both
- * spellings that the provider takes (`functionResponse`, `function_response`).
+ * Walks a body of `generateContent` and finds its contents without decoding their texts. Both field spellings of the
+ * provider are understood (`functionResponse`, `function_response`).
  *
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `contents` array
  */
@@ -12,11 +12,11 @@ export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'contents', message: readContent }, resume);
 }
 
-/** A content while it is being read. */
+/** A content being read. */
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
-  /** Its own texts: `words` or `said`, depending on the role. */
+  /** The content's own texts: `words` or `said`, depending on the role. */
   readonly own: ScannedText[];
   opaque: boolean;
 }
@@ -28,7 +28,7 @@ function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
     if (key === 'role') role = stringHere(cursor);
     else if (cursor.atArray()) cursor.array(() => readPart(cursor, found, budget));
   });
-  // a content without a role is a user's
+  // a content without a role belongs to the user
   const who = ROLES.get(role ?? 'user') ?? 'other';
   const use = who === 'user' ? 'words' : who === 'assistant' ? 'said' : 'other';
   const own = new Set(found.own);
@@ -45,11 +45,11 @@ const CONTENT_KEYS = keysOf('role', 'parts');
 const ROLES = new Map<string, Role>([
   ['user', 'user'],
   ['model', 'assistant'],
-  // results as older clients send them
+  // results from older clients
   ['function', 'user'],
 ]);
 
-/** Reads one part: a text, a call, the answer to a call, or something else, which is never changed. */
+/** Reads one part: a text, a call or a result. Other parts are never changed. */
 function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
@@ -62,7 +62,7 @@ function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
       return;
     }
     if (!KINDS.has(key)) return;
-    // a part with two contents is not understood
+    // a part with two kinds of content is not understood
     if (kinds++ > 0) found.opaque = true;
     if (key === 'text') text = cursor.atString() ? cursor.string() : null;
     else if (key === 'functionCall' || key === 'function_call') readCall(cursor, found);
@@ -90,7 +90,7 @@ function readCall(cursor: JsonCursor, found: Found): void {
 }
 
 /**
- * Reads a response. The strings directly inside it are its texts, whatever their keys (`output`, `result`, `error`).
+ * Reads a function response. All strings directly inside it are texts, regardless of key (`output`, `result`, `error`).
  */
 function readResponse(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   if (!cursor.atObject()) return;

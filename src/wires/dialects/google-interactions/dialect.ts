@@ -4,8 +4,8 @@ import { googleGemini } from '../google-gemini/dialect.ts';
 import { scanInteractionsBody } from './scan.ts';
 
 /**
- * `POST …/interactions` as Google defined it (npm @google/genai 3.3). The provider keeps each interaction, and a later
- * one continues it by `previous_interaction_id`. The model's thoughts are steps of the conversation, with signatures.
+ * `POST …/interactions` as Google defined it (npm @google/genai 3.3). The provider stores each interaction, and later
+ * ones continue it by `previous_interaction_id`. The model's thoughts are signed steps of the conversation.
  */
 export const googleInteractions: Dialect = {
   name: 'interactions',
@@ -21,5 +21,5 @@ export const googleInteractions: Dialect = {
 };
 
 const PATH = /^\/v1(?:beta|alpha)?\/interactions$/;
-/** The request names nothing else that could be missing but the interaction before, and its model. */
+/** The request refers to nothing else that could be missing, except its model. */
 const NOT_FOUND = new Set(['NOT_FOUND', '404']);

@@ -21,7 +21,7 @@ function readOnly(cursor: JsonCursor, budget: ScanBudget): ScannedMessage | null
   return { span, role: 'user', texts: [text], calls: [], opaque: false };
 }
 
-/** Steps with texts of a person or the model; steps of other types without a row here are never changed. */
+/** Steps with user or model text. Steps of other types without a row here are never changed. */
 const SPOKEN = new Map<string, { readonly role: Role; readonly use: TextUse }>([
   ['user_input', { role: 'user', use: 'words' }],
   ['model_output', { role: 'assistant', use: 'said' }],
@@ -29,7 +29,7 @@ const SPOKEN = new Map<string, { readonly role: Role; readonly use: TextUse }>([
 /** Calls of the provider's own tools. */
 const SERVER_CALL = /^(?:code_execution|file_search|google_maps|google_search|mcp_server_tool|url_context)_call$/;
 
-/** The relevant fields of a step. `content` and `result` are positions, -1 if absent. */
+/** Relevant fields of a step. `content` and `result` are offsets, -1 if absent. */
 interface Step {
   type: string;
   id: string;
@@ -38,7 +38,7 @@ interface Step {
   content: number;
   result: number;
   args: Span | null;
-  /** The text of a content that is not in a step. */
+  /** Text of a content outside a step. */
   text: Span | null;
 }
 
@@ -78,7 +78,7 @@ function roleOf(type: string): Role {
   return SPOKEN.get(type)?.role ?? (SERVER_CALL.test(type) ? 'assistant' : 'other');
 }
 
-/** Collects the texts of a step. Returns whether a part of it is ambiguous. */
+/** Collects the texts of a step. Returns whether any part is ambiguous. */
 function readTexts(cursor: JsonCursor, step: Step, texts: ScannedText[], budget: ScanBudget): boolean {
   if (step.type === 'text') {
     if (step.text !== null) texts.push({ literal: step.text, use: 'words', callId: '', name: '' });
@@ -95,8 +95,8 @@ function readTexts(cursor: JsonCursor, step: Step, texts: ScannedText[], budget:
 }
 
 /**
- * Collects the texts of the value at byte `at`: a string, a list of contents, or, in a result, an object whose strings
- * are texts, whatever their keys (`output`, `result`, `error`).
+ * Collects the texts of the value at byte `at`: a string, a list of contents or, in a result, an object whose strings
+ * are texts regardless of key (`output`, `result`, `error`).
  */
 function readValue(
   cursor: JsonCursor,

@@ -46,11 +46,11 @@ const ROLES = new Map<string, Speaker>([
   ['user', { who: 'user', use: 'words' }],
   ['assistant', { who: 'assistant', use: 'said' }],
   ['tool', { who: 'tool', use: 'result' }],
-  // legacy results: they name their function instead of an id
+  // legacy results refer to their function instead of an id
   ['function', { who: 'tool', use: 'result' }],
 ]);
 
-/** Collects the texts of a content; `true` when a part is ambiguous. */
+/** Collects the texts of a content; returns whether any part is ambiguous. */
 function readContent(cursor: JsonCursor, texts: Span[], budget: ScanBudget): boolean {
   if (cursor.atString()) {
     texts.push(cursor.string());

@@ -22,7 +22,7 @@ export function scanResponsesBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, shape, resume);
 }
 
-/** The request asks for encrypted reasoning, or continues a conversation that the provider keeps. */
+/** Whether the request asks for encrypted reasoning, or continues a stored conversation. */
 function history(key: string, value: Buffer): Partial<RequestHead> {
   const isAsked = key === 'include' && value.includes('"reasoning.encrypted_content"');
   const isKept = key === 'conversation' && value.toString('latin1') !== 'null';
@@ -33,16 +33,16 @@ function readOnly(cursor: JsonCursor): ScannedMessage | null {
   if (!cursor.atString()) return null;
   const span = cursor.string();
   const text: ScannedText = { literal: span, use: 'words', callId: '', name: '' };
-  // the message and its text have the same range, which is safe because nothing is ever inserted after this message
+  // the message and its text share a span, which is safe because nothing is ever inserted after it
   return { span, role: 'user', texts: [text], calls: [], opaque: false };
 }
 
-/** How the items of one type are read. Items of types without a row in `KINDS` are never changed. */
+/** How items of one type are read. Item types without a row in `KINDS` are never changed. */
 interface ItemKind {
   readonly role: Role;
-  /** The key of a call's arguments. */
+  /** Key of the call's arguments. */
   readonly args?: string;
-  /** Its `output` is the result of a call. */
+  /** Whether `output` is the result of a call. */
   readonly answers?: boolean;
 }
 
@@ -66,7 +66,7 @@ const KINDS = new Map<string, ItemKind>([
   ['computer_call', SERVER_CALL],
 ]);
 const UNKNOWN: ItemKind = { role: 'other' };
-/** A reference may name an item of any type. */
+/** Item types that count as reasoning; a reference may refer to any type. */
 const REASONING: ReadonlySet<string> = new Set(['reasoning', 'item_reference']);
 
 const SPEAKERS = new Map<string, { readonly role: Role; readonly use: TextUse; readonly part: string }>([
@@ -74,7 +74,7 @@ const SPEAKERS = new Map<string, { readonly role: Role; readonly use: TextUse; r
   ['assistant', { role: 'assistant', use: 'said', part: 'output_text' }],
 ]);
 
-/** The relevant fields of an item; a key that occurs twice makes it opaque. */
+/** Relevant fields of an item; a duplicate key makes it opaque. */
 interface Item {
   type: string;
   role: string;
@@ -125,7 +125,7 @@ function readField(cursor: JsonCursor, key: string, item: Item): void {
 }
 
 function messageOf(cursor: JsonCursor, span: Span, item: Item, budget: ScanBudget): ScannedMessage {
-  // a message may leave its type out
+  // messages may omit their type
   const spoken = item.type === 'message' || item.type === '' ? SPEAKERS.get(item.role) : undefined;
   if (spoken) {
     const texts: ScannedText[] = [];
@@ -150,7 +150,7 @@ function messageOf(cursor: JsonCursor, span: Span, item: Item, budget: ScanBudge
   return { span, role: kind.role, texts, calls, opaque, ...(REASONING.has(item.type) && { reasoning: true }) };
 }
 
-/** Results refer to a call by its call id; those of the local shell may use the item's id instead. */
+/** Results refer to a call by call id; results of the local shell may use the item's id instead. */
 function callsOf({ args }: ItemKind, item: Item, budget: ScanBudget): ScannedCall[] {
   if (args === undefined) return [];
   const name = item.namespace === '' ? item.name || item.type : `${item.namespace}__${item.name}`;
@@ -163,7 +163,7 @@ function callsOf({ args }: ItemKind, item: Item, budget: ScanBudget): ScannedCal
 
 /**
  * Collects the texts of the value at byte `at`: one string, parts of one type, or a shell's `stdout` and `stderr`.
- * Returns whether a part is ambiguous.
+ * Returns whether any part is ambiguous.
  */
 function readTexts(
   cursor: JsonCursor,
@@ -188,7 +188,7 @@ function readTexts(
   return opaque;
 }
 
-/** @param shell - whether `stdout` and `stderr` are texts too */
+/** @param shell - whether `stdout` and `stderr` are texts, too */
 function readPart(cursor: JsonCursor, part: string, shell: boolean): { literals: Span[]; ambiguous: boolean } {
   const strings = new Map<string, Span>();
   let type: string | undefined;

@@ -13,7 +13,7 @@ import { stamps } from './stamps.ts';
 import { tap } from './tap.ts';
 import { traces } from './traces.ts';
 
-/** All formats of output. A new format is a file and a row here. */
+/** All output formats. A new format is a file and a row here. */
 export const FORMATS: Readonly<Record<string, LogFormat>> = {
   plainFailures,
   assertions,

@@ -11,7 +11,7 @@ import { traces } from './traces.ts';
 const STAMP = /(?:[^\t]*\t[^\t]*\t)?\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ?/.source;
 const ANCHOR = /(?<![[\\])\^/g;
 
-/** The rows of another format, for lines after the runner's prefix. */
+/** Applies another format's rows after the runner's prefix. */
 function behindStamp(rows: LogFormat): LogFormat {
   return rows
     .filter(({ name, pattern }) => name !== 'trace-end' && pattern.source.startsWith('^'))
@@ -25,7 +25,7 @@ function behindStamp(rows: LogFormat): LogFormat {
     }));
 }
 
-/** Logs of GitHub Actions: a stamp on every line, groups for steps, annotations. */
+/** GitHub Actions logs: a timestamp on every line, groups for steps, annotations. */
 export const githubActions: LogFormat = [
   { name: 'stamped', pattern: /^[^\t]*\t[^\t]*\t\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z / },
   { name: 'stamped', pattern: /^##\[(?:group|endgroup|error|warning|notice|debug)\]/ },

@@ -1,6 +1,6 @@
 import type { LogFormat } from '../format.ts';
 
-/** Words by which programs of all kinds report failures. */
+/** Words with which programs of all kinds report failures. */
 export const plainFailures: LogFormat = [
   { name: 'failing', pattern: /\b(?:error|exception|traceback|panic|fatal|failed)\b/i },
   { name: 'failure', pattern: /error|exception|traceback|\bexited \([1-9]/i },
