@@ -253,6 +253,26 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
   });
 
+  it.each(['on', 'measure'] as const)('has results put aside that another one has read as well: %s', async (cold) => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock, 1_000 * MINUTE);
+    const counted = [];
+    for (const question of ['Why does the checkout fail?', 'Why is the mailer slow?']) {
+      const session = new Session({ cold, clock, store, minPruneChars: 1_000 });
+      session.work.messages[1] = { role: 'user', content: question };
+      session.work.tool('bash', { command: `echo ${question}` }, question);
+      if (counted.length > 0) session.work.idle(2); // calls have other ids
+      session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
+      session.read(14);
+      await session.send();
+      await session.pause(31).send();
+      const { conversations, results } = session.replica.sums[0]?.fields ?? {};
+      counted.push({ conversations, results });
+    }
+    expect(counted[0]).toEqual({ conversations: 1, results: 9 });
+    expect(counted[1]).toEqual(counted[0]);
+  });
+
   it('puts nothing aside for less than 3,000 tokens', async () => {
     const session = new Session().read(9);
     await session.send();

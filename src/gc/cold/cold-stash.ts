@@ -50,7 +50,7 @@ export class ColdStash implements Collector {
     const why = await moments.causeOf({ ...over, conversationId });
     if (why === null) return false;
     const isMeasured = settingOf(project) === 'measure';
-    const { old, isFirst } = await this.#oldResults(over);
+    const { old, isFirst } = await this.#oldResults(over, isMeasured);
     const tokens = old.reduce((sum, { freed }) => sum + freed, 0);
     if (tokens < LEAST_TOKENS) return false;
     const size = over.tokens || request.segments.reduce((sum, segment) => sum + segment.tokens, 0);
@@ -63,12 +63,15 @@ export class ColdStash implements Collector {
   }
 
   /**
-   * The results that may be put aside, and whether none was before. With `measure`, those that would have been are
-   * known by their marks.
+   * The results that may be put aside, and whether none of the conversation was before. If they are only measured, those
+   * that would have been are known by their marks.
    *
    * @throws StoreUnavailable
    */
-  async #oldResults(over: OverTokenBudget): Promise<{ readonly old: readonly Old[]; readonly isFirst: boolean }> {
+  async #oldResults(
+    over: OverTokenBudget,
+    isMeasured: boolean,
+  ): Promise<{ readonly old: readonly Old[]; readonly isFirst: boolean }> {
     const { request, scope } = over;
     const stays = await stayingIn(this.#options, over);
     const end = request.messages - NEWEST_MESSAGES;
@@ -77,16 +80,21 @@ export class ColdStash implements Collector {
       const freed = freedBy(segment);
       if (role !== 'tool' || ordinal >= end || text.length < LEAST_CHARS || freed <= 0) return [];
       if (exempt || directed !== null || stays(segment)) return [];
-      return [{ id, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
+      const stashId = this.#options.stashId(scope.project, id);
+      return [{ id, stashId, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
     });
-    const measured = await this.#options.marks.putAside(old.flatMap(({ pruneIds }) => pruneIds));
-    const isFirst = measured.size === 0 && request.segments.every(({ directed }) => directed !== 'aside');
-    return { old: old.filter(({ pruneIds }) => !pruneIds.some((id) => measured.has(id))), isFirst };
+    const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
+    if (!isMeasured) return { old, isFirst };
+    // other ids may belong to the same text in another conversation as well
+    const measured = await this.#options.marks.putAside(old.map(({ stashId }) => stashId));
+    return { old: old.filter(({ stashId }) => !measured.has(stashId)), isFirst: isFirst && measured.size === 0 };
   }
 }
 
 interface Old extends SetAside {
   readonly freed: number;
+  /** The id under which it is stashed, which is of its call alone. */
+  readonly stashId: string;
   /** Ids under which it is stored. */
   readonly pruneIds: readonly string[];
 }
