@@ -22,9 +22,9 @@ import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import { type Cold, openCold } from './cold.ts';
 import type { Base, Context } from './context.ts';
-import { partTools } from './edition.ts';
 import { type LedgerCounters, openLedger } from './ledger.ts';
 import { type Observers, openObservers, openRecall } from './observers.ts';
+import { partTools } from './part.ts';
 import { decisionCacheOf } from './pipeline.ts';
 import type { RecallSink } from './recall-thread.ts';
 

@@ -15,8 +15,8 @@ import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
-import type { Edition } from './edition.ts';
 import type { Finding } from './finding.ts';
+import type { Edition } from './part.ts';
 import { openStore } from './store.ts';
 
 /** Makes the ids of requests: ulids that ascend within the process. */

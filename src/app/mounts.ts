@@ -26,11 +26,10 @@ import type { Upstream } from '../proxy/upstream/upstream.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { openContextGc, openIdempotency, openPruners, openResources, type Services } from './compose.ts';
 import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
-import { partTools } from './edition.ts';
 import type { Finding } from './finding.ts';
 import { openRecall } from './observers.ts';
 import type { PageAccess } from './page/access.ts';
-import type { OpenPart } from './part.ts';
+import { type OpenPart, partTools } from './part.ts';
 import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {

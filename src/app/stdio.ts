@@ -134,7 +134,7 @@ async function openProduct(
   const [{ openServices }, { openContext }, { partsOn }, { openTools }] = await Promise.all([
     import('./compose.ts'),
     import('./context.ts'),
-    import('./edition.ts'),
+    import('./part.ts'),
     import('./tools.ts'),
   ]);
   const services = openServices(await openContext(base));

@@ -4,7 +4,7 @@ import { textHash } from '../core/hash.ts';
 import { UserError } from '../errors/errors.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
-import type { DatabaseServer, Edition } from './edition.ts';
+import type { DatabaseServer, Edition } from './part.ts';
 import type { ArchiveSettings } from './recall-task.ts';
 
 /** Inputs besides the settings: the edition, the clock, and the observers of the store's own work. */

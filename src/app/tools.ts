@@ -4,24 +4,20 @@ import type { PartTools } from '../mcp/part-tools.ts';
 import { resourceCapabilities, resourceMethods, withoutResources } from '../mcp/resource-methods.ts';
 import type { Method } from '../mcp/server.ts';
 import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
+import { contextGcPinTool, contextGcPruneTool, contextGcUnpinTool } from '../mcp/tools/context-gc.ts';
 import { contextGcAnalyzeTool } from '../mcp/tools/context-gc-analyze.ts';
-import { contextGcPinTool, contextGcUnpinTool } from '../mcp/tools/context-gc-pin.ts';
-import { contextGcPruneTool } from '../mcp/tools/context-gc-prune.ts';
 import { eventsWatchTool } from '../mcp/tools/events-watch.ts';
 import { healthTool } from '../mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
-import { pruneBatchTool } from '../mcp/tools/prune-batch.ts';
-import { pruneTextTool } from '../mcp/tools/prune-text.ts';
+import { pruneBatchTool, pruneTextTool } from '../mcp/tools/prune-text.ts';
 import { recallTool } from '../mcp/tools/recall.ts';
-import { recoverBatchTool } from '../mcp/tools/recover-batch.ts';
-import { recoverTextTool } from '../mcp/tools/recover-text.ts';
+import { recoverBatchTool, recoverTextTool } from '../mcp/tools/recover-text.ts';
 import { resourcesListTool } from '../mcp/tools/resources-list.ts';
 import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
 import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
 import type { Services } from './compose.ts';
-import { partTools } from './edition.ts';
-import type { OpenPart } from './part.ts';
+import { type OpenPart, partTools } from './part.ts';
 
 /** The tools, and what else the protocol offers over the same services. */
 export interface Toolset {

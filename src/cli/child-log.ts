@@ -1,8 +1,8 @@
 import { secretsOf } from '../agents/secrets.ts';
 import { WriteBehind } from '../base/write-behind.ts';
 import type { Settings } from '../config/settings.ts';
-import { reasonOf } from '../core/failure-reason.ts';
 import type { ChildLogRecord } from '../core/ports/records.ts';
+import { reasonOf } from '../errors/errors.ts';
 import type { Io } from './command.ts';
 
 /** Records the life of an agent for `sc://children/<childId>/logs`. */

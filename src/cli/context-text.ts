@@ -1,8 +1,8 @@
 import { count, plural } from '../base/counts.ts';
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../core/ports/context-report.ts';
+import { printable } from './command.ts';
 import { money } from './report/words.ts';
-import { printable } from './terminal.ts';
 
 const MOST_SHOWN = 10;
 

@@ -1,5 +1,5 @@
 import type { Io } from './command.ts';
-import { wrapped } from './wrap.ts';
+import { wrapped } from './table.ts';
 
 type Stderr = Pick<Io, 'err' | 'errIsTerminal' | 'errColumns'>;
 

@@ -1,5 +1,5 @@
 import { type Command, GROUPS, type Io, type LazyCommand } from './command.ts';
-import { wrapped } from './wrap.ts';
+import { wrapped } from './table.ts';
 
 /** Maximum width of help, also where it does not go to a terminal. */
 const MAX_COLUMNS = 100;

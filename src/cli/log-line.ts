@@ -1,5 +1,5 @@
 import { parsed } from '../wires/json/value.ts';
-import { type Paint, printable } from './terminal.ts';
+import { type Paint, printable } from './command.ts';
 
 /** Longest shown value of a field that was not requested by name. */
 const MAX_VALUE = 160;

@@ -5,7 +5,7 @@ import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run/proxy.ts';
-import { wrapped } from './wrap.ts';
+import { wrapped } from './table.ts';
 
 /**
  * Opens the store read-only, calls `use` with it and closes it. A missing store is not created. Notes on stderr if the

@@ -1,7 +1,15 @@
 import { DEFAULT_HITS, MAX_HITS, type RecallAnswer } from '../core/recall/recall.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  type Io,
+  painter,
+  printable,
+  textOption,
+  UsageError,
+} from './command.ts';
 import { withStore } from './open-store.ts';
-import { painter, printable } from './terminal.ts';
 
 export const recall: Command = {
   usage: 'recall <words> [--project P] [--task T] [--path G] [--tool G] [--limit N] [--json]',

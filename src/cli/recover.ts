@@ -1,10 +1,9 @@
 import { splitLines } from '../engine/text/lines.ts';
 import { renderRanges } from '../engine/text/render.ts';
 import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption } from './command.ts';
+import { type Command, configOption, printable } from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, withStore } from './open-store.ts';
-import { printable } from './terminal.ts';
 
 export const recover: Command = {
   usage: 'recover <prune_id|marker> [--lines 10-40]',

@@ -1,5 +1,5 @@
-import type { Edition } from '../app/edition.ts';
 import type { Finding } from '../app/finding.ts';
+import type { Edition } from '../app/part.ts';
 import { errorCode, messageOf } from '../base/causes.ts';
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
@@ -8,11 +8,10 @@ import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { type Command, configOption, type Io } from './command.ts';
+import { type Command, configOption, type Io, painter } from './command.ts';
 import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
 import { commonOptions, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
-import { painter } from './terminal.ts';
 
 /** The parts of a running server that `serve` needs. */
 export interface Running {

@@ -4,6 +4,7 @@ import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts'
 import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import type { Loaded } from '../config/load.ts';
+import type { Settings } from '../config/settings.ts';
 import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
@@ -11,14 +12,13 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
-import { printStartupAdvice } from './proxy-start.ts';
 import { readSettings } from './read-settings.ts';
 import { stdioToolScope } from './run/mcp.ts';
-import { namedProxy, proxyUrl } from './run/proxy.ts';
+import { namedProxy, proxyHealth, proxyUrl } from './run/proxy.ts';
 import { serverEnv } from './server-env.ts';
 import { statusLineEdit, statusLineUndo } from './status-line.ts';
+import { wrapped } from './table.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
-import { wrapped } from './wrap.ts';
 
 const names = clients.map(({ name }) => name);
 
@@ -235,5 +235,36 @@ function attempt(work: (edits: readonly Edit[]) => EditOutcome[], edits: readonl
 function report(outcomes: readonly EditOutcome[], io: Io): void {
   for (const { file, outcome, backup } of outcomes) {
     io.out(`${file}: ${outcome}${backup === undefined ? '' : ` (as it was: ${backup})`}\n`);
+  }
+}
+
+/** How to start the proxy that the agent now needs; a person at a terminal may start it here. @returns the exit code */
+async function printStartupAdvice(settings: Settings, io: Io): Promise<number> {
+  const url = proxyUrl(settings);
+  if ((await proxyHealth(url)) !== null) {
+    io.out(`the proxy runs at ${url}\n`);
+    return 0;
+  }
+  const ways = 'in the background: mcp-pruner service install; in a terminal: mcp-pruner serve';
+  io.out(wrapped(`The agent now needs the proxy, which does not run at ${url}. Start it ${ways}`, '', io));
+  if (!(await isAgreed('Start it in the background now?', io))) return 0;
+  const { service } = await import('./service/service.ts');
+  return service.run({ values: {}, positionals: ['install'] }, io);
+}
+
+/** Asks a person at a terminal; nobody else is asked, and the answer is no. */
+async function isAgreed(question: string, io: Io): Promise<boolean> {
+  const streams = io.inIsTerminal === true && io.outIsTerminal ? io.streams?.() : undefined;
+  if (streams === undefined) return false;
+  const { createInterface } = await import('node:readline/promises');
+  const terminal = createInterface(streams);
+  const left = new AbortController();
+  terminal.once('close', () => left.abort());
+  try {
+    return /^\s*y(?:es)?\s*$/i.test(await terminal.question(`${question} [y/N] `, { signal: left.signal }));
+  } catch {
+    return false; // the input ended
+  } finally {
+    terminal.close();
   }
 }

@@ -11,7 +11,7 @@ import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { readLedger } from './report/ledger.ts';
 import { proxyHealth, proxyUrl } from './run/proxy.ts';
-import { wrapped } from './wrap.ts';
+import { wrapped } from './table.ts';
 
 const DAYS = 7;
 /** How long a hook, and with it the agent, waits for a proxy that it started. */

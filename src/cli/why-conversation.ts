@@ -3,11 +3,9 @@ import { leftWholeWords } from '../core/left-whole.ts';
 import type { StoredEvent } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Io, textOption } from './command.ts';
+import { type Call, type Io, painter, printableLine, textOption } from './command.ts';
 import { withStore } from './open-store.ts';
-import { table } from './table.ts';
-import { painter, printableLine } from './terminal.ts';
-import { wrapped } from './wrap.ts';
+import { table, wrapped } from './table.ts';
 
 /** Events of one conversation that are read. */
 const MOST_EVENTS = 10_000;

@@ -3,14 +3,47 @@ import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
 import { leftWholeWords } from '../core/left-whole.ts';
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
-import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
-import { writeCuts } from './cut-lines.ts';
+import { reasonInEnglish } from '../engine/text/reasons.ts';
+import type { Cut, LineRange } from '../engine/types.ts';
+import {
+  type Command,
+  configOption,
+  type Io,
+  type Paint,
+  painter,
+  printable,
+  printableLine,
+  textOption,
+  UsageError,
+} from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
-import { writeHeader } from './prune-header.ts';
-import { wrap } from './table.ts';
-import { type Paint, painter, printable, printableLine } from './terminal.ts';
+import { clipped, wrap } from './table.ts';
+
+/** Kept lines shown before and after a cut. */
+const CONTEXT = 3;
+
+/** Prints the lines that were cut, with their numbers and the reason, between the kept lines around them. */
+function writeCuts(lines: Lines, cuts: readonly Cut[], io: Io, paint: Paint): void {
+  const width = String(lines.count).length;
+  const show = (line: number, sign: string): string =>
+    clipped(`${sign}${String(line).padStart(width)}  ${printable(lineAt(lines, line).replace(/\r$/, ''))}`, io.columns);
+  const showKept = (first: number, last: number): void => {
+    for (let line = first; line <= last; line++) io.out(`${paint('dim', show(line, ' '))}\n`);
+  };
+
+  let shown = 0; // the last line that was written
+  cuts.forEach((cut, i) => {
+    const count = cut.endLine - cut.startLine + 1;
+    showKept(Math.max(shown + 1, cut.startLine - CONTEXT), cut.startLine - 1);
+    const head = `@@ ${cut.startLine}-${cut.endLine} (${count}) ${printableLine(reasonInEnglish(cut.reason))}`;
+    io.out(`${paint('cyan', wrap(head, io.columns, 3))}\n`);
+    for (let line = cut.startLine; line <= cut.endLine; line++) io.out(`${paint('red', show(line, '-'))}\n`);
+    const next = cuts[i + 1]?.startLine ?? lines.count + 1;
+    shown = Math.min(cut.endLine + CONTEXT, next - 1);
+    showKept(cut.endLine + 1, shown);
+  });
+}
 
 export const why: Command = {
   usage: 'why <prune_id|marker> [--lines [10-40]] [--json] | why --latest | --conversation <id> [--json]',
@@ -168,4 +201,25 @@ function asJson(
 
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
+}
+
+/** Prints the facts of a prune id: its source, the removed lines, the time and the goal. */
+function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
+  const { decision, createdAtMs, expiresAtMs } = prune;
+  io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);
+  const { lines, keptLines, tokensBefore, tokensAfter, cuts, goal } = decision;
+  const say = (text: string): void => io.out(`${wrap(text, io.columns, 2)}\n`);
+  say(
+    `${lines} lines -> ${keptLines}, about ${tokensBefore} tokens -> ${tokensAfter}; ` +
+      `${cuts.length > 0 ? 'cut' : 'left whole'} ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least`,
+  );
+  if (goal !== '') say(`goal: ${printable(goal).replaceAll('\n', ' ')}`);
+}
+
+function origin({ kind, tool, sourceType }: Decision): string {
+  return printableLine([kind === '' ? sourceType : kind, ...(tool === '' ? [] : [`from ${tool}`])].join(' '));
+}
+
+function isoMinute(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 }

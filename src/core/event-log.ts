@@ -1,7 +1,7 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
 import { type BackgroundWriter, WriteBehind, writeInParts } from '../base/write-behind.ts';
-import { reasonOf } from './failure-reason.ts';
+import { reasonOf } from '../errors/errors.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {

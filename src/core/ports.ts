@@ -1,6 +1,6 @@
+import type { RenderOptions } from '../engine/text/render.ts';
 import type { Cut, Dial, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
 import type { BoldnessFact } from './ports/boldness.ts';
-import type { SentMessage } from './ports/sent.ts';
 
 /** Current time in epoch milliseconds; injected so that tests can control it. */
 export interface Clock {
@@ -233,3 +233,33 @@ export interface Store {
   sweep(): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/**
+ * How one message was sent: which texts were cut, and how. Stored under a hash of the received conversation up to this
+ * message. Contains no texts, because requests that repeat the message contain them. The render options are the ones
+ * used when the cuts were made.
+ */
+export interface SentMessage extends RenderOptions {
+  /** Hash of the message and all messages before it, 32 hex digits. */
+  readonly prefix: string;
+  readonly texts: readonly SentText[];
+}
+
+/** Position of a text in its message, independent of the settings by which it was found. */
+export interface TextPlace {
+  /** Index among the message's texts. */
+  readonly text: number;
+  /** For JSON nested in JSON strings: the offset of each string in the one around it, outermost first. */
+  readonly json: readonly number[];
+  /** Offset in the innermost string, and length, in UTF-16 units. */
+  readonly start: number;
+  readonly chars: number;
+}
+
+/** A text that was cut. */
+export interface SentText extends TextPlace {
+  readonly decision: SentDecision;
+}
+
+/** A decision without the goal (which contains user text) and without the inputs. */
+export type SentDecision = Omit<Decision, 'goal' | 'basis'>;

@@ -92,3 +92,8 @@ export class UserError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** A short constant code for a failure. */
+export function reasonOf(cause: unknown): string {
+  return cause instanceof StoreUnavailable ? `store_${cause.reason}` : 'internal_error';
+}

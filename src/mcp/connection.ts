@@ -1,9 +1,8 @@
 import { PrunerError } from '../errors/errors.ts';
 import { type Message, type Payload, readPayload } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
-import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
+import { failure, isObject, type Reply, type RpcId, toWireError } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
-import { toWireError } from './wire-error.ts';
 
 /** Maximum number of requests of a batch that are executed. */
 const MAX_BATCH_CALLS = 100;

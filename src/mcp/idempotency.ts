@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { FailureReporter } from '../base/failures.ts';
-import { reasonOf } from '../core/failure-reason.ts';
 import type { Records, Reply } from '../core/ports/records.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
-import { PrunerError } from '../errors/errors.ts';
+import { PrunerError, reasonOf } from '../errors/errors.ts';
 import { invalidParams, isObject, type JsonObject } from './json-rpc.ts';
 import type { Tool, ToolContext } from './tool.ts';
 

@@ -4,7 +4,7 @@ import { PROTOCOL_VERSIONS } from './initialize.ts';
 import { type PartTools, togglesOf } from './part-tools.ts';
 import { EVENTS_FLAG } from './tools/events-watch.ts';
 import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
-import { BULK_FLAG } from './tools/prune-batch.ts';
+import { BULK_FLAG } from './tools/prune-text.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
 /** Toggles of features that this product does not have. Clients may look for them, so they are reported as off. */

@@ -1,4 +1,4 @@
-import { errorTable } from '../errors/errors.ts';
+import { errorTable, PrunerError } from '../errors/errors.ts';
 
 /**
  * A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. A `bigint`
@@ -75,4 +75,17 @@ export function isObject(value: unknown): value is JsonObject {
 /** A name from a client, shortened for use in an error message. */
 export function clip(name: string): string {
   return name.length <= 80 ? name : `${name.slice(0, 80)}…`;
+}
+
+/**
+ * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of
+ * tools of extensions repeat the hint in `message`, because most MCP clients show only the message. A bug reveals
+ * neither its message nor its stack.
+ */
+export function toWireError(cause: unknown): RpcError {
+  if (cause instanceof RpcError) return cause;
+  if (cause instanceof PrunerError) {
+    return new RpcError(cause.rpcCode, cause.rpcMessage, cause.data);
+  }
+  return new RpcError(rpcCodes.internalError, 'Internal error', { code: 'internal_error' });
 }

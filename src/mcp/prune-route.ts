@@ -9,7 +9,7 @@ import { parsed } from '../wires/json/value.ts';
 import { boundedBody } from './bounded-body.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import type { RpcRouterDeps } from './rpc-routes.ts';
-import { describeIssues } from './tool-input.ts';
+import { describeIssues } from './tool.ts';
 import { toWire } from './tools/prune-text.ts';
 
 export interface PruneRouterDeps {

@@ -6,18 +6,46 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import type { FailureReporter } from '../base/failures.ts';
 import { PrunerError } from '../errors/errors.ts';
 import { boundedBody } from './bounded-body.ts';
-import { ByteBudget } from './byte-budget.ts';
 import type { Answer } from './connection.ts';
 import { invalidRequest, type Message, messageText, readPayload } from './envelope.ts';
 import { eraOf, isJson, NEW_ERA, type NewEraMessage, namesVersion } from './era.ts';
 import { readFailure, replyBytes, writeEvent, writeJson } from './http-json.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
-import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
+import { failure, type Reply, RpcError, rpcCodes, toWireError } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 import type { NewEraHttp } from './new-era.ts';
 import type { ClientOptions, McpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
-import { toWireError } from './wire-error.ts';
+
+/** Answers up to this size are always written: errors, and those of most tools. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * Limits the bytes of answers that clients have not read yet. Each answer stays in memory until its client has read it,
+ * however slowly, and all clients share the budget.
+ */
+class ByteBudget {
+  readonly #maxBytes: number;
+  #held = 0;
+
+  /**
+   * @param maxBytes - maximum number of bytes of answers at once; a larger answer is written when no other one waits
+   */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** @returns a function that releases the bytes, or `null` when the budget does not allow an answer of this size */
+  take(bytes: number): (() => void) | null {
+    if (bytes > SMALL_BYTES && this.#held > 0 && this.#held + bytes > this.#maxBytes) return null;
+    this.#held += bytes;
+    let isHeld = true;
+    return () => {
+      if (isHeld) this.#held -= bytes;
+      isHeld = false;
+    };
+  }
+}
 
 export interface RpcRouterDeps {
   readonly server: McpServer;

@@ -13,9 +13,9 @@ import {
   RpcError,
   rpcCodes,
   success,
+  toWireError,
 } from './json-rpc.ts';
 import type { Face, Peer, ToolContext, ToolRegistry } from './tool.ts';
-import { toWireError } from './wire-error.ts';
 
 /** A method of the protocol: named parameters in, result out. */
 export type Method = (params: JsonObject, context: MethodContext) => unknown;

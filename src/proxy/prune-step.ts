@@ -1,13 +1,12 @@
 import type { FailureReporter } from '../base/failures.ts';
 import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
-import { reasonOf } from '../core/failure-reason.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { type Policies, type PolicyInputs, policiesFor } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { RewrittenRequest } from '../core/request/rewritten.ts';
 import type { ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import type { FallbackCode } from '../errors/errors.ts';
+import { type FallbackCode, reasonOf } from '../errors/errors.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { reasonOf } from '../core/failure-reason.ts';
 import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { RewrittenRequest } from '../core/request/rewritten.ts';
-import type { FallbackCode } from '../errors/errors.ts';
+import { type FallbackCode, reasonOf } from '../errors/errors.ts';
 import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';

@@ -7,8 +7,7 @@ import { addEvents, listEvents } from './logs.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
 import { StoredShelf } from './shelf/lists.ts';
-import type { Sql } from './sql/steps.ts';
-import { storeIdIn } from './store-id.ts';
+import type { Rows, Sql } from './sql/steps.ts';
 
 /** Base class of both stores, with everything that is written in Common SQL. */
 export abstract class CommonStore {
@@ -63,4 +62,15 @@ export abstract class CommonStore {
     });
     return this.sweeping;
   }
+}
+
+/**
+ * Random id of a store, created with its schema and identical for all processes that use it; `null` if the store
+ * predates ids. Reveals nothing about location or content.
+ *
+ * @throws StoreUnavailable
+ */
+async function storeIdIn(rows: Rows): Promise<string | null> {
+  const found = await rows.all<{ readonly value: number }>("SELECT value FROM main.meter WHERE name = 'store_id'");
+  return found[0]?.value.toString(36) ?? null;
 }

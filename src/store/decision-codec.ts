@@ -1,5 +1,4 @@
-import type { SentMessage } from '../core/ports/sent.ts';
-import type { Decision } from '../core/ports.ts';
+import type { Decision, SentMessage } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors/errors.ts';
 
 type PackedCut = readonly [startLine: number, endLine: number, reason: string, full?: true];

@@ -28,8 +28,19 @@ import {
   turnOf,
 } from './ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
-import { bounded, type Rows } from './sql/rows.ts';
-import { all, change, each, number, one, type Sql, type Steps, type Transactions, writesInTurn } from './sql/steps.ts';
+import {
+  all,
+  bounded,
+  change,
+  each,
+  number,
+  one,
+  type Rows,
+  type Sql,
+  type Steps,
+  type Transactions,
+  writesInTurn,
+} from './sql/steps.ts';
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 

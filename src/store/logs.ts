@@ -1,7 +1,6 @@
 import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
 import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
-import { bounded, type Rows } from './sql/rows.ts';
-import { all, change, each, number, numbers, type Steps } from './sql/steps.ts';
+import { all, bounded, change, each, number, numbers, type Rows, type Steps } from './sql/steps.ts';
 
 /** Row of an event, with the column names of either database. */
 export interface EventRow {

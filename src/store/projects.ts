@@ -3,8 +3,7 @@ import type { ListedPrune, PruneSummary, RunSummary } from '../core/ports/record
 import type { StoredEvent } from '../core/ports.ts';
 import { EVENT_COLUMNS, type EventRow, eventOf } from './logs.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
-import { bounded } from './sql/rows.ts';
-import { change, type Sql, type Steps, turn } from './sql/steps.ts';
+import { bounded, change, type Sql, type Steps, turn } from './sql/steps.ts';
 
 type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Parameters<ProjectStore[Name]>[1];
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;

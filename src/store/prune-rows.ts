@@ -1,7 +1,7 @@
 import type { PruneSummary } from '../core/ports/records.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import { decodeBody } from './decision-codec.ts';
-import type { Rows } from './sql/rows.ts';
+import type { Rows } from './sql/steps.ts';
 
 /** A row in a list of prunes. */
 export interface ListedRow {

@@ -11,8 +11,7 @@ import type {
 } from '../core/ports/records.ts';
 import { addLines, CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './logs.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
-import { bounded } from './sql/rows.ts';
-import { change, each, one, type Sql, type Steps } from './sql/steps.ts';
+import { bounded, change, each, one, type Sql, type Steps } from './sql/steps.ts';
 
 /** `Records` on the tables of either database. */
 export class StoredRecords implements Records {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { spendCsv, spendText } from '../../src/cli/report/by.ts';
-import { reportHtml } from '../../src/cli/report/html.ts';
+import { reportHtml } from '../../src/cli/report/ledger.ts';
 import { reportText } from '../../src/cli/report/text.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { LedgerSum } from '../../src/core/ports/ledger-store.ts';

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { SentMessage } from '../../src/core/ports/sent.ts';
-import type { Decision, EventRecord, NewDecision, Store } from '../../src/core/ports.ts';
+import type { Decision, EventRecord, NewDecision, SentMessage, Store } from '../../src/core/ports.ts';
 
 /** What a test sets up a store with. `clock.nowMs` is the test's to move. */
 export interface StoreSetup {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { BodyTexts } from '../../src/core/request/body-texts.ts';
 import { findTexts } from '../../src/core/request/find-texts.ts';
-import type { FindSettings, FoundText } from '../../src/core/request/found-text.ts';
+import { BodyTexts, type FindSettings, type FoundText } from '../../src/core/request/found-text.ts';
 import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
 import { Conversation } from '../../src/wires/goal/conversation.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../helpers/chat.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { BodyTexts } from '../../src/core/request/body-texts.ts';
 import { findTexts } from '../../src/core/request/find-texts.ts';
+import { BodyTexts } from '../../src/core/request/found-text.ts';
 import { segmentsIn } from '../../src/core/segments/text-segments.ts';
 import { scanChatBody } from '../../src/wires/dialects/openai-chat/scan.ts';
 import { Conversation } from '../../src/wires/goal/conversation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RULES } from '../../src/engine/kinds/protection.ts';
+import { RULES } from '../../src/engine/kinds/kind.ts';
 import { analyse } from '../../src/engine/reading.ts';
 import type { Hints, SourceType } from '../../src/engine/types.ts';
 

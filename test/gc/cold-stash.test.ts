@@ -3,7 +3,7 @@ import { checksumsOf } from '../../src/core/request/head-sums.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import { isFailed } from '../../src/gc/cold/failed-result.ts';
+import { isFailed } from '../../src/gc/staying.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { afterwards } from '../helpers/afterwards.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type DaySaving, fallenNotes } from '../../src/ledger/fallen-saving.ts';
+import { type DaySaving, fallenNotes } from '../../src/ledger/report.ts';
 
 const day = (name: string, values: Partial<DaySaving>): DaySaving => ({
   day: name,

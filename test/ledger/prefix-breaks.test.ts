@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPrefixes } from '../../src/cli/doctor/prefixes.ts';
+import { checkPrefixes } from '../../src/cli/doctor/doctor.ts';
 import type { PrefixBreakReport } from '../../src/core/ports/prefix-breaks.ts';
 import { readPrefixBreaks } from '../../src/ledger/prefix-breaks.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';

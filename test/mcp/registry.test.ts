@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { McpServer, type McpServerOptions } from '../../src/mcp/server.ts';
-import { defineTool, type Face, type Tool, ToolRegistry } from '../../src/mcp/tool.ts';
-import { boundedList, integer } from '../../src/mcp/tool-input.ts';
+import { boundedList, defineTool, type Face, integer, type Tool, ToolRegistry } from '../../src/mcp/tool.ts';
 import { FakePruner, goals } from './helpers/fake-pruner.ts';
 import { type Answer, buildServer, pruneArgs, send, startRpcServer } from './helpers/rpc-server.ts';
 

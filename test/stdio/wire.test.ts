@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonPieces } from '../../src/mcp/json-pieces.ts';
 import { cutNote, OutputCollector, WireBudget } from '../../src/mcp/output.ts';
-import { type Line, readLines } from '../../src/mcp/read-lines.ts';
+import { type Line, readLines } from '../../src/mcp/stdio.ts';
 
 async function linesOf(chunks: readonly Buffer[], maxBytes: number): Promise<Line[]> {
   const lines: Line[] = [];

@@ -8,8 +8,7 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import { UserError } from '../../errors/errors.ts';
 import { createLog } from '../../observe/log.ts';
 import { driverProblem } from '../../store/sqlite/driver.ts';
-import type { Command, Io } from '../command.ts';
-import { type Paint, painter } from '../terminal.ts';
+import { type Command, type Io, type Paint, painter } from '../command.ts';
 import { makeServiceLog, realSourceFile, type SourceFile, serveLocally } from './material.ts';
 
 export const demo: Command = {

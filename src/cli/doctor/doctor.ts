@@ -1,22 +1,25 @@
+import { claude, FIRST_PARTY, isAsFirstParty } from '../../agents/clients/claude.ts';
+import type { ClientPlace } from '../../agents/clients/client.ts';
 import type { Finding } from '../../app/finding.ts';
 import { precedes } from '../../base/versions.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
-import { isGuarded, servingProblem } from '../../config/warnings.ts';
-import { type Command, configOption, type Io } from '../command.ts';
+import { isAnthropicsOwn, isGuarded, servingProblem } from '../../config/warnings.ts';
+import { prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
+import { alarmWords } from '../../core/saving-alarm.ts';
+import { pricesOf } from '../../ledger/installed-prices.ts';
+import type { Prices } from '../../ledger/prices.ts';
+import type { StoreHandle } from '../../store/handle.ts';
+import { type Command, configOption, type Io, painter, printableLine } from '../command.ts';
+import { hourCachePays, hourCacheWords } from '../context-text.ts';
 import { fileReader } from '../file-reader.ts';
 import { readSettings } from '../read-settings.ts';
-import { painter, printableLine } from '../terminal.ts';
-import { wrapped } from '../wrap.ts';
+import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
+import { wrapped } from '../table.ts';
 import { checkAddresses } from './addresses.ts';
 import { checkAgents } from './agents.ts';
-import { checkFirstParty } from './first-party.ts';
-import { checkPauses } from './pauses.ts';
-import { checkPrefixes } from './prefixes.ts';
-import { checkPrices } from './prices.ts';
 import { checkPort, checkUpstreams } from './proxy.ts';
-import { checkSaving } from './saving.ts';
 import { checkStore } from './store.ts';
 import { checkTeamKeys } from './team.ts';
 import { checkUnread } from './unread.ts';
@@ -115,4 +118,95 @@ function checkToken({ settings, table }: Loaded): Finding {
   const own = settings.localToken === 'auto';
   if (isGuarded(settings, table.parts) && !own) return { level: 'ok', what: 'no token needed: keys are required' };
   return { level: 'ok', what: own ? "this user's token is required" : 'no token needed: only this machine has access' };
+}
+
+/** The alarm of the proxy that runs, with its cause: many requests with large results in a row saved nothing. */
+function checkSaving(running: Pick<ProxyHealth, 'savingAlarm'> | null): Finding[] {
+  return running?.savingAlarm ? [{ level: 'note', ...alarmWords(running.savingAlarm) }] : [];
+}
+
+/** Advises a longer cache lifetime where it would have saved more than it costs, on the user's own pauses. */
+function checkPauses(settings: Settings, io: Io): Promise<Finding[]> {
+  return findingsOfMonth(settings, io, async ({ compactions }, sinceDay) => {
+    const cold = await compactions.cold({ sinceMs: Date.parse(sinceDay) });
+    return hourCachePays(cold) ? [{ level: 'note', ...hourCacheWords(cold) }] : [];
+  });
+}
+
+/** What providers reported to the running proxy about changed history. */
+export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null): Finding[] {
+  const requests = running?.prefixBreaks?.get('requests') ?? 0;
+  if (requests === 0) return [];
+  const reported = running?.prefixBreaks?.get('reported') ?? 0;
+  const what = prefixBreakLine({ reported, requests });
+  if (reported === 0) return [{ level: 'ok', what }];
+  const advice =
+    'the log names each request, `mcp-pruner report` what changed; if the session changed its proxy or its store midway, compact it or start a new one, else report it';
+  return [{ level: 'note', what, advice }];
+}
+
+/**
+ * Whether the file of prices that the settings name can be used, and which models of the last month have no price; says
+ * nothing where there is nothing to say.
+ */
+async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
+  const prices = pricesOf(settings);
+  const { problems, warnings } = prices;
+  const advice = 'correct the file, or set MCP_PRUNER_PRICES to another one; all other prices still apply';
+  return [
+    ...problems.map((what) => ({ level: 'failure', what, advice }) as const),
+    ...warnings.map((what) => ({ level: 'note', what }) as const),
+    ...(await unpriced(settings, io, prices)),
+  ];
+}
+
+/** Models of the last month without a price, or without one for some of their tokens. */
+function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]> {
+  return findingsOfMonth(settings, io, async ({ ledger }, sinceDay) => {
+    const { reportOf } = await import('../../ledger/report.ts');
+    const sums = await ledger.sums({ sinceDay, slice: 'model' });
+    const advice = 'MCP_PRUNER_PRICES names a file with their prices';
+    return reportOf({ sinceDay }, sums, [], [], {
+      problems: [],
+      pricesShort: (model) => prices.pricesShort(model),
+    }).notes.map((what) => ({ level: 'note', what, advice }) as const);
+  });
+}
+
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** Findings from the ledger's last 30 days; none without a store, whose faults are reported elsewhere. */
+async function findingsOfMonth(
+  settings: Settings,
+  io: Io,
+  read: (store: StoreHandle, sinceDay: string) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  const { openStore, storeExists } = await import('../../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) return [];
+  const sinceDay = new Date(io.clock.nowMs() - DAYS * DAY_MS).toISOString().slice(0, 10);
+  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
+  try {
+    return await read(store, sinceDay);
+  } catch {
+    return [];
+  } finally {
+    await store.close();
+  }
+}
+
+/** What Claude Code leaves out because its base URL is not Anthropic's, or sends although another provider answers. */
+function checkFirstParty(settings: Settings, place: ClientPlace): Finding[] {
+  if (claude.upstream?.(place) !== `${proxyUrl(settings)}/v1`) return [];
+  const isOwn = isAnthropicsOwn(settings.anthropicUrl);
+  const isSet = isAsFirstParty(place);
+  if (isSet === isOwn) return [];
+  if (isSet) {
+    const what = `Claude Code takes the proxy for Anthropic's own API (${FIRST_PARTY}), but it forwards to another provider`;
+    return [{ level: 'note', what, advice: `remove ${FIRST_PARTY}` }];
+  }
+  const what =
+    'Claude Code sends no global cache scope, no cache diagnosis and no thinking-binding reports through a proxy';
+  const advice = `mcp-pruner setup claude --first-party --write sets ${FIRST_PARTY}=1, an internal switch of Claude Code that may change`;
+  return [{ level: 'note', what, advice }];
 }

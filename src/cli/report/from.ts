@@ -6,8 +6,7 @@ import type { HoldoutResult } from '../../core/ports/ledger-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type ComparedConversation, holdoutOf } from '../../ledger/holdout.ts';
 import { parsed } from '../../wires/json/value.ts';
-import { type Call, type Io, textOption } from '../command.ts';
-import { painter } from '../terminal.ts';
+import { type Call, type Io, painter, textOption } from '../command.ts';
 import { comparedText } from './text.ts';
 
 const amount = z.number().min(0);

@@ -1,22 +1,70 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { errorCode } from '../../base/causes.ts';
+import { count } from '../../base/counts.ts';
+import type { Settings } from '../../config/settings.ts';
 import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
+import type { ShelfStore, ShelfSums } from '../../core/ports/shelf.ts';
 import { UserError } from '../../errors/errors.ts';
-import { type Call, type Io, textOption } from '../command.ts';
+import { type Call, type Io, painter, printable, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
+import { htmlText } from '../html-text.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
-import { readShelf, type ShelfReport, shelfText } from '../shelf-text.ts';
 import { wrap } from '../table.ts';
-import { painter, printable } from '../terminal.ts';
-import { reportHtml } from './html.ts';
 import { sinceDayOf } from './since.ts';
+import { partAsHtml } from './table.ts';
 import { reportText } from './text.ts';
-import { money } from './words.ts';
+import { headline, money, partsOf } from './words.ts';
+
+/** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
+export function reportHtml(report: LedgerReport, version: string): string {
+  const scope = report.project === null ? 'all projects' : `project ${report.project}`;
+  const body = [
+    `<h1>What pruning changed</h1><p>Since ${htmlText(report.sinceDay)} (UTC), ${htmlText(scope)}. mcp-pruner ${htmlText(version)}.</p>`,
+    ...report.notes.map((note) => `<p>${htmlText(note)}</p>`),
+    `<dl>${headline(report)
+      .map(([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`)
+      .join('')}</dl>`,
+    daysOf(report),
+    ...partsOf(report).map(partAsHtml),
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, except for ${htmlText(count(report.totals.estimated))} requests with estimated tokens` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${htmlText(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the bill of the same requests without any cut, with the same cache hits. Gross is that bill minus the dollars spent; regret is the cost of text that was sent again because it had been cut; net is gross minus regret.</p></section>`,
+  ];
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
+}
+
+const STYLE = `:root{color-scheme:light dark;--line:#8885;--spent:#3b6fb6;--saved:#7fb069}
+body{font:16px/1.5 system-ui,sans-serif;margin:0}main{max-width:60rem;margin:0 auto;padding:1.5rem}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin:2rem 0 .3rem}p{margin:.2rem 0 .6rem}
+dl{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.8rem}
+dl div{border:1px solid var(--line);border-radius:.4rem;padding:.6rem}dt{font-size:.85rem}dd{margin:0;font-size:1.15rem;font-weight:600}
+.t{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.9rem;font-variant-numeric:tabular-nums}
+th,td{border-bottom:1px solid var(--line);padding:.3rem .5rem;text-align:right;white-space:nowrap}.w{text-align:left}
+svg{width:100%;height:auto}svg text{fill:currentColor;font:11px system-ui,sans-serif}.s{fill:var(--spent)}.g{fill:var(--saved)}`;
+
+const MAX_DAYS = 60;
+const HEIGHT = 120;
+
+/** Bars by day: what was spent, and on top what pruning took off. */
+function daysOf({ days }: LedgerReport): string {
+  const shown = days.slice(0, MAX_DAYS).toReversed();
+  const most = Math.max(...shown.map(({ dollars, dollarsWithout }) => Math.max(dollars, dollarsWithout)), 0);
+  if (most === 0) return '';
+  const width = 720 / shown.length;
+  const bars = shown.map(({ day, dollars, dollarsWithout }, i) => {
+    const spent = (HEIGHT * dollars) / most;
+    const saved = (HEIGHT * Math.max(0, dollarsWithout - dollars)) / most;
+    const x = (i * width + width * 0.1).toFixed(1);
+    const wide = (width * 0.8).toFixed(1);
+    const label = `${day}: ${money(dollars)} spent, ${money(dollarsWithout)} without pruning`;
+    return `<g><title>${htmlText(label)}</title><rect class="s" x="${x}" y="${(HEIGHT - spent).toFixed(1)}" width="${wide}" height="${spent.toFixed(1)}"/><rect class="g" x="${x}" y="${(HEIGHT - spent - saved).toFixed(1)}" width="${wide}" height="${saved.toFixed(1)}"/></g>`;
+  });
+  const [first, last] = [shown[0]?.day ?? '', shown.at(-1)?.day ?? ''];
+  return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: saved by pruning.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
+}
 
 interface BreaksReport {
   readonly prefix_breaks: PrefixBreakReport;
@@ -83,4 +131,40 @@ function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
     throw new UserError(`cannot write ${path}: ${errorCode(cause) || 'error'}`, { cause });
   }
   io.out(`${path}\n`);
+}
+
+/** The tool shelf as a report shows it. Tokens are the sum over all requests of the time. */
+interface ShelfReport {
+  readonly tool_shelf: {
+    readonly setting: Settings['toolShelf'];
+    readonly would_save: ShelfSums;
+    readonly saved: ShelfSums;
+    /** Calls of tools whose descriptions were shortened. */
+    readonly shelf_called: number;
+  };
+}
+
+/** @throws StoreUnavailable */
+async function readShelf(
+  store: Pick<ShelfStore, 'totals'>,
+  setting: Settings['toolShelf'],
+  query: { readonly sinceDay: string; readonly project?: string },
+): Promise<ShelfReport> {
+  const { wouldSave: would_save, saved, called: shelf_called } = await store.totals(query);
+  return { tool_shelf: { setting, would_save, saved, shelf_called } };
+}
+
+/** The cost of unused tools and the saving of shortening them, or `''`. */
+function shelfText({ tool_shelf: { setting, would_save, saved, shelf_called } }: ShelfReport): string {
+  const lines: string[] = [];
+  if (saved.tokens > 0) {
+    const called = shelf_called === 0 ? 'none was called' : `${count(shelf_called)} calls of a shortened tool`;
+    lines.push(`shortened descriptions saved ${count(saved.tokens)} tokens, ${money(saved.usd)}; ${called}`);
+  }
+  if (would_save.tokens > 0) {
+    const how = setting === 'measure' || setting === 'off' ? '; MCP_PRUNER_TOOL_SHELF=on saves that' : '';
+    const text = `descriptions of tools that are never called cost ${count(would_save.tokens)} tokens`;
+    lines.push(`${text}, ${money(would_save.usd)}: mcp-pruner report --tools${how}`);
+  }
+  return lines.length === 0 ? '' : `\nTools: ${lines.join('\n       ')}\n`;
 }

@@ -1,8 +1,8 @@
 import { leftWholeWords } from '../../core/left-whole.ts';
 import type { Store, StoredEvent } from '../../core/ports.ts';
 import { reasonInEnglish } from '../../engine/text/reasons.ts';
+import { type Paint, printable } from '../command.ts';
 import { wrap } from '../table.ts';
-import { type Paint, printable } from '../terminal.ts';
 
 /** Maximum number of blocks of one text that are shown. */
 const MAX_BLOCKS = 3;

@@ -1,7 +1,6 @@
 import type { Store, StoredEvent } from '../../core/ports.ts';
-import { type Call, type Io, textOption, UsageError } from '../command.ts';
+import { type Call, type Io, painter, textOption, UsageError } from '../command.ts';
 import { withStore } from '../open-store.ts';
-import { painter } from '../terminal.ts';
 import { describeEvent, Totals } from './live-lines.ts';
 
 /** Interval between queries of the store. */

@@ -1,10 +1,8 @@
 import { pricesOf } from '../../ledger/installed-prices.ts';
 import { fittingName, type Price, ratesFor } from '../../ledger/prices.ts';
-import { type Call, type Io, textOption } from '../command.ts';
+import { type Call, type Io, printable, textOption } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
-import { table } from '../table.ts';
-import { printable } from '../terminal.ts';
-import { wrapped } from '../wrap.ts';
+import { table, wrapped } from '../table.ts';
 
 const DAY_MS = 86_400_000;
 

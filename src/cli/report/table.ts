@@ -1,6 +1,6 @@
+import { printable } from '../command.ts';
 import { htmlText } from '../html-text.ts';
 import { table } from '../table.ts';
-import { printable } from '../terminal.ts';
 
 type Value = string | number | null;
 

@@ -1,7 +1,7 @@
 import { count } from '../../base/counts.ts';
 import type { HoldoutResult, LedgerReport } from '../../core/ports/ledger-report.ts';
+import { type Paint, printable } from '../command.ts';
 import { table, wrap } from '../table.ts';
-import { type Paint, printable } from '../terminal.ts';
 import { rowsAsText } from './table.ts';
 import { headline, holdoutPart, moneyColumn, partsOf } from './words.ts';
 

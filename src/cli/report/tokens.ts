@@ -1,11 +1,9 @@
 import type { LedgerSum } from '../../core/ports/ledger-store.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import type { Call, Io } from '../command.ts';
+import { type Call, type Io, type Paint, painter, printable } from '../command.ts';
 import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
-import { table } from '../table.ts';
-import { type Paint, painter, printable } from '../terminal.ts';
-import { wrapped } from '../wrap.ts';
+import { table, wrapped } from '../table.ts';
 import { sinceDayOf } from './since.ts';
 
 /** `report --tokens`: what was cut, each text once, by day (UTC) and model, by tool, and by wire. */

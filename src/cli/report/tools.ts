@@ -1,11 +1,9 @@
 import { count } from '../../base/counts.ts';
 import { type DeclaredTool, type NamedTool, toolsByName } from '../../core/shelf/by-name.ts';
-import { type Call, type Io, textOption } from '../command.ts';
+import { type Call, type Io, printable, textOption } from '../command.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
-import { table } from '../table.ts';
-import { printable } from '../terminal.ts';
-import { wrapped } from '../wrap.ts';
+import { table, wrapped } from '../table.ts';
 import { moneyColumn } from './words.ts';
 
 /** `report --tools`: declared tools, what they cost, and whether they are called. */

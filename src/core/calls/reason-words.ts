@@ -1,4 +1,4 @@
-import type { Rule } from '../../engine/kinds/protection.ts';
+import type { Rule } from '../../engine/kinds/kind.ts';
 
 /** Description of the lines that each rule keeps. */
 const RULES: Readonly<Record<Rule, string>> = {

@@ -1,8 +1,7 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { type Lines, splitLines, startOf } from '../../engine/text/lines.ts';
 import { renderRanges } from '../../engine/text/render.ts';
-import { type ErrorCode, PrunerError } from '../../errors/errors.ts';
-import { reasonOf } from '../failure-reason.ts';
+import { type ErrorCode, PrunerError, reasonOf } from '../../errors/errors.ts';
 import { textHash } from '../hash.ts';
 import type { Store } from '../ports.ts';
 import { givenOutMark } from '../result-marks.ts';

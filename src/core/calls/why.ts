@@ -1,5 +1,5 @@
 import { type Because, type Explanation, explainPlan, type Region } from '../../engine/explain.ts';
-import type { Rule } from '../../engine/kinds/protection.ts';
+import type { Rule } from '../../engine/kinds/kind.ts';
 import type { LineRange } from '../../engine/types.ts';
 import { decisionOf, type Job, WHOLE_CUTS } from '../decide/decision.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';

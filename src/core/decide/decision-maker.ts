@@ -1,7 +1,6 @@
 import type { FallbackCode } from '../../errors/errors.ts';
 import { pruneIdOf } from '../hash.ts';
-import type { SentMessage } from '../ports/sent.ts';
-import type { Decision, LineScorer, NewDecision, Scored } from '../ports.ts';
+import type { Decision, LineScorer, NewDecision, Scored, SentMessage } from '../ports.ts';
 import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, isLate, type Job } from './decision.ts';
 import type { DecisionCache, Stored } from './decision-cache.ts';

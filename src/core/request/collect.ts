@@ -10,7 +10,7 @@ import type {
   SegmentPorts,
   Step,
 } from '../ports/segments.ts';
-import { SeenMessages } from '../seen/seen-messages.ts';
+import { SeenMessages } from '../seen/reader.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
 import type { KnownHistory } from '../sent/history.ts';

@@ -1,10 +1,9 @@
 import type { FailureReporter } from '../../base/failures.ts';
-import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
+import { type FallbackCode, reasonOf, StoreUnavailable } from '../../errors/errors.ts';
 import { decide, type Job } from '../decide/decision.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
 import { decidableTexts, SHORT_ID } from '../decide/own-markers.ts';
 import { TIMED_OUT, within } from '../decide/time-limits.ts';
-import { reasonOf } from '../failure-reason.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import { touchOriginals } from '../sent/history.ts';

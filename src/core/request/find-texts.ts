@@ -6,8 +6,7 @@ import { callsRecovery, isPlan, listsRecovery, namesRecovery, type ToolCall } fr
 import { markedIn } from '../decide/own-markers.ts';
 import { textHash } from '../hash.ts';
 import { shift } from '../sent/text-place.ts';
-import { type BodyTexts, isTooLong } from './body-texts.ts';
-import { type FoundText, jobOf, recoveryHint } from './found-text.ts';
+import { type BodyTexts, type FoundText, isTooLong, jobOf, recoveryHint } from './found-text.ts';
 import { byCall, type Reading, readResult, readTextResult } from './results.ts';
 import { noteUserWords } from './user-signs.ts';
 import { type UserText, userTexts } from './user-texts.ts';

@@ -2,7 +2,7 @@ import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Dial, Hints, Limits } from '../../engine/types.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
-import type { Span } from '../../wires/json/cursor.ts';
+import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { encodeEdits, longJsonFields } from '../../wires/json/value.ts';
 import type { RecoveredLines } from '../../wires/transcript/shell-recovery.ts';
 import { frameOf } from '../../wires/transcript/text-results.ts';
@@ -10,8 +10,38 @@ import type { CallFacts, ToolCall } from '../../wires/transcript/tools.ts';
 import type { Job, RecoveryHint } from '../decide/decision.ts';
 import { markedIn } from '../decide/own-markers.ts';
 import { textHash } from '../hash.ts';
-import type { TextPlace } from '../ports/sent.ts';
+import type { TextPlace } from '../ports.ts';
 import { shift } from '../sent/text-place.ts';
+
+/** Decoded strings of a body. Each is decoded at most once and shared by all readers. */
+export class BodyTexts {
+  readonly bytes: Buffer;
+  readonly #decoded = new Map<number, string | null>();
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** Decodes the JSON string at a span that includes its quotes; `null` if there is none. */
+  at({ start, end }: Span): string | null {
+    const known = this.#decoded.get(start);
+    if (known !== undefined) return known;
+    const text = decodeString(this.bytes, start, end);
+    this.#decoded.set(start, text);
+    return text;
+  }
+}
+
+/** About three million tokens, more than any model accepts. Two million characters never take more bytes in JSON. */
+const MAX_LITERAL_BYTES = 12 * 1024 * 1024;
+
+/**
+ * Whether a string of a body is too long to be decoded. Decoding one of 60 MB would block all other requests for two
+ * seconds.
+ */
+export function isTooLong({ start, end }: Span): boolean {
+  return end - start > MAX_LITERAL_BYTES;
+}
 
 /** Settings that determine which texts are candidates. */
 export interface FindSettings {

@@ -1,7 +1,7 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
-import { isTooLong } from './body-texts.ts';
+import { isTooLong } from './found-text.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
 /** Token overhead of a message for its role and delimiters. */

@@ -7,10 +7,11 @@ import { movesWindow, shownFiles, withWindowFile } from '../../wires/transcript/
 import { shellRecovery } from '../../wires/transcript/shell-recovery.ts';
 import { type CallFacts, callFacts, callsRecovery, type ToolCall } from '../../wires/transcript/tools.ts';
 import { fingerprint, keyOf } from '../hash.ts';
-import { type BodyTexts, isTooLong } from './body-texts.ts';
 import {
+  type BodyTexts,
   type FindSettings,
   type FoundText,
+  isTooLong,
   minChars,
   minCharsOf,
   type ResultInContext,

@@ -2,7 +2,7 @@ import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Span } from '../../wires/json/cursor.ts';
 import { findFileBlocks, ownWords } from '../../wires/transcript/file-blocks.ts';
 import { announcesResult, type TextResult, textResult } from '../../wires/transcript/text-results.ts';
-import { type BodyTexts, isTooLong } from './body-texts.ts';
+import { type BodyTexts, isTooLong } from './found-text.ts';
 
 /** A text in a user message. */
 export interface UserText {

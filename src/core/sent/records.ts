@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { keyOf } from '../hash.ts';
-import type { SentMessage, SentText } from '../ports/sent.ts';
-import type { Decision, Store } from '../ports.ts';
+import type { Decision, SentMessage, SentText, Store } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 

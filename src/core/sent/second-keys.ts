@@ -2,7 +2,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import type { Dialect, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { bytesHash, keyOf, meaningOf } from '../hash.ts';
-import type { SentMessage } from '../ports/sent.ts';
+import type { SentMessage } from '../ports.ts';
 
 /**
  * Additional key of a message's record, independent of the preceding messages. If the provider stores the history, a

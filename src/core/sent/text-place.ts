@@ -1,6 +1,6 @@
 import type { Edit } from '../../engine/text/render.ts';
 import { encodeEdits, endOfString, parsed } from '../../wires/json/value.ts';
-import type { TextPlace } from '../ports/sent.ts';
+import type { TextPlace } from '../ports.ts';
 
 /** A text with its position. */
 export interface PlacedText {

@@ -1,9 +1,8 @@
 import type { SourceType } from '../types.ts';
 import { protectDeclarations } from './code/protect.ts';
 import { protectHeadings } from './headings.ts';
-import type { Protectable } from './kind.ts';
+import type { Protect, Protectable } from './kind.ts';
 import { protectLog } from './log/protect.ts';
-import type { Protect } from './protection.ts';
 
 const BY_SOURCE_TYPE: Readonly<Record<SourceType, (text: Protectable, protect: Protect) => void>> = {
   code: protectDeclarations,

@@ -1,7 +1,6 @@
 import { rankHunks } from '../rank/lookup.ts';
 import { LinePattern } from '../rules/matcher.ts';
-import { UnitBuilder, type Units } from '../text/units.ts';
-import { isBlankLine, type View } from '../text/view.ts';
+import { isBlankLine, UnitBuilder, type Units, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind } from './kind.ts';
 import { keepBestMatches } from './protect.ts';

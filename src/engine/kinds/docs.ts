@@ -1,13 +1,10 @@
 import { measureProse, rankByMeasures } from '../rank/prose.ts';
 import { DOCS_WEIGHTS } from '../rank/weights.ts';
 import { Matcher } from '../rules/matcher.ts';
-import { UnitBuilder, type Units } from '../text/units.ts';
-import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { contentOf, isBlankLine, UnitBuilder, type Units, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
-import { keepFences } from './docs-fences.ts';
 import { isTildeUnderline, protectHeadings } from './headings.ts';
-import { always, type Kind, READ_SIZE } from './kind.ts';
-import { protectEdge } from './protection.ts';
+import { type Analysis, always, type Kind, protectEdge, READ_SIZE, RULES, type Structure } from './kind.ts';
 
 /** Documents: headings, paragraphs and fenced blocks. */
 export const docs: Kind = {
@@ -40,14 +37,14 @@ export const docs: Kind = {
 };
 
 const MARK = /^\s*(```+|~~~+)/;
-const RULES = new Matcher([
+const MARKS = new Matcher([
   { name: 'fence', pattern: MARK },
   { name: 'heading', pattern: /^#{1,6}\s/ },
   { name: 'underline', pattern: /^(?:={3,}|-{4,}|~{4,}|\^{4,})$/ },
 ]);
-const FENCE = RULES.bitsOf('fence');
-const HEADING = RULES.bitsOf('heading');
-const UNDERLINE = RULES.bitsOf('underline');
+const FENCE = MARKS.bitsOf('fence');
+const HEADING = MARKS.bitsOf('heading');
+const UNDERLINE = MARKS.bitsOf('underline');
 /** Number of leading characters searched for a fence, heading or ruler. Set by hand. */
 const READ_CHARS = 200;
 /** In sections with more lines, each paragraph is a separate block. Set by hand. */
@@ -60,7 +57,7 @@ function sections(view: View): Units {
   let size = 0;
   let fence = '';
   const matchBits = new Uint8Array(view.n + 1);
-  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) matchBits[i] = RULES.matches(view, i, READ_CHARS);
+  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) matchBits[i] = MARKS.matches(view, i, READ_CHARS);
   for (let i = 0; i < view.n; i++) {
     const marks = ((matchBits[i] ?? 0) & FENCE) !== 0 && (fence !== '' || !isTildeUnderline(view, i));
     const mark = marks ? (MARK.exec(contentOf(view, i, READ_CHARS))?.[1] ?? '') : '';
@@ -82,4 +79,22 @@ function sections(view: View): Units {
     fence = mark;
   }
   return b.done();
+}
+
+/** Keeps the opening and closing lines of fenced blocks; their contents are cut or kept as a whole. */
+function keepFences({ keep, units }: Pick<Analysis, 'keep' | 'units'>): Structure {
+  const fence = RULES.indexOf('fence');
+  const out = { keep: keep.slice(), glued: units.glued.slice() };
+  const keepLine = (i: number): void => {
+    if (out.keep[i] === 0) out.keep[i] = fence;
+  };
+  for (let i = 1; i < keep.length; i++) {
+    if (units.glued[i] !== 1) continue;
+    keepLine(i - 1);
+    out.glued[i] = 0;
+    while (i + 1 < keep.length && units.glued[i + 1] === 1) out.glued[i++] = 0;
+    keepLine(i);
+    out.glued[i] = 0;
+  }
+  return out;
 }

@@ -1,7 +1,6 @@
 import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
 import { LinePattern } from '../rules/matcher.ts';
-import { evenUnits } from '../text/units.ts';
-import { isBlankLine } from '../text/view.ts';
+import { evenUnits, isBlankLine } from '../text/view.ts';
 import { always, type Kind } from './kind.ts';
 
 /** Git commands that report the state of a work tree, or the effect on commits. */

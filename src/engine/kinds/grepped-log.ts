@@ -1,9 +1,8 @@
 import { lineAt } from '../text/lines.ts';
 import { isBlankLine, type View } from '../text/view.ts';
-import type { Kind, Protectable } from './kind.ts';
+import type { Kind, Protect, Protectable } from './kind.ts';
 import { stamps } from './log/formats/stamps.ts';
 import { log } from './log/log.ts';
-import type { Protect } from './protection.ts';
 
 /** Search hits in logs. Each hit is a log line prefixed with its location; the rest is treated like a log line. */
 export const greppedLog: Kind = {

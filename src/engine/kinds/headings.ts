@@ -1,8 +1,7 @@
 import { Matcher } from '../rules/matcher.ts';
 import { TILDE } from '../text/chars.ts';
 import { isBlankLine, type View } from '../text/view.ts';
-import type { Protectable } from './kind.ts';
-import type { Protect } from './protection.ts';
+import type { Protect, Protectable } from './kind.ts';
 
 const RULES = new Matcher([
   { name: 'fence', pattern: /^\s*(?:```|~~~)/ },

@@ -1,6 +1,6 @@
 import { SPACE } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
-import type { Inner, Protect } from './protection.ts';
+import type { Inner, Protect } from './kind.ts';
 
 /** If a larger share of lines has new ids, the ids are data, as in a log with one request per line. Set by hand. */
 const MOST_SHARE = 0.1;

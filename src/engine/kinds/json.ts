@@ -1,6 +1,5 @@
 import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
-import type { Units } from '../text/units.ts';
-import type { View } from '../text/view.ts';
+import type { Units, View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { findElements } from './json-elements.ts';
 import { always, type Kind, READ_SIZE } from './kind.ts';

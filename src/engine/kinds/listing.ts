@@ -2,11 +2,9 @@ import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
 import { largestOf } from '../rank/measures.ts';
 import { LinePattern } from '../rules/matcher.ts';
 import { COLON } from '../text/chars.ts';
-import { evenUnits } from '../text/units.ts';
-import { isBlankLine, type View } from '../text/view.ts';
+import { evenUnits, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
-import { always, type Kind, type Reading } from './kind.ts';
-import { RULES } from './protection.ts';
+import { always, type Kind, type Reading, RULES } from './kind.ts';
 
 /** Matches the last line of `tree`. */
 const TOTAL = new LinePattern(/^\d+ director/);

@@ -3,8 +3,7 @@ import { LinePattern } from '../rules/matcher.ts';
 import { bearsNumber, isBlankLine, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
 import { protectIds } from './ids.ts';
-import type { Protectable, Reading } from './kind.ts';
-import { type Inner, type Protect, RULES } from './protection.ts';
+import { type Inner, type Protect, type Protectable, type Reading, RULES } from './kind.ts';
 import { protectRows } from './rows/rows.ts';
 
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';

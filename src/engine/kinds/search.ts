@@ -1,10 +1,8 @@
 import { rankEntries } from '../rank/lookup.ts';
-import { evenUnits } from '../text/units.ts';
-import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { contentOf, evenUnits, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
-import { always, type Kind, type Protectable } from './kind.ts';
+import { always, type Kind, type Protect, type Protectable } from './kind.ts';
 import { keepBestMatches } from './protect.ts';
-import type { Protect } from './protection.ts';
 
 /** Share of the value that is spread evenly over the hits. Set by hand. */
 const MOSTLY_EVEN = 0.8;

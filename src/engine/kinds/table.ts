@@ -1,6 +1,5 @@
 import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
-import { evenUnits } from '../text/units.ts';
-import { contentOf } from '../text/view.ts';
+import { contentOf, evenUnits } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Shapes } from './kind.ts';
 

@@ -2,8 +2,7 @@ import type { GoalMatch } from '../goal/matching.ts';
 import type { GoalTerm } from '../goal/terms.ts';
 import type { Vocabulary } from '../goal/vocabulary.ts';
 import { wordHash } from '../goal/words.ts';
-import type { Units } from '../text/units.ts';
-import { contentOf, type View } from '../text/view.ts';
+import { contentOf, type Units, type View } from '../text/view.ts';
 import { type Measure, measure, unitScale } from './measures.ts';
 
 /** Measures features of the block around a line: matches in the block, its head, its parent and its neighbours. */

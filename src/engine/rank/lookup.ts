@@ -1,8 +1,7 @@
 import type { GoalMatch } from '../goal/matching.ts';
 import { AT, DOT, isDigit, isLetter, QUOTE } from '../text/chars.ts';
 import type { Templates } from '../text/templates.ts';
-import type { Units } from '../text/units.ts';
-import type { View } from '../text/view.ts';
+import type { Units, View } from '../text/view.ts';
 import { columnOf, spread, unitScale } from './measures.ts';
 
 /** Facts for ranking entries. */

@@ -17,8 +17,7 @@ import {
   SLASH,
 } from '../text/chars.ts';
 import type { Templates } from '../text/templates.ts';
-import { DECLARED, type Units } from '../text/units.ts';
-import { isBlankLine, type View } from '../text/view.ts';
+import { DECLARED, isBlankLine, type Units, type View } from '../text/view.ts';
 import { flag, logOf, type Measure, measure } from './measures.ts';
 
 /** Classifies lines by their beginning. */

@@ -5,8 +5,7 @@ import { messageSegmentId } from '../../core/segments/text-segments.ts';
 import type { Analysis, DescribedSegment, RatedSegment } from '../../gc/analyze.ts';
 import type { ContextGc, WithBound } from '../../gc/context-gc.ts';
 import { isObject } from '../json-rpc.ts';
-import { defineTool, type Tool } from '../tool.ts';
-import { boundedList, integer, shown } from '../tool-input.ts';
+import { boundedList, defineTool, integer, shown, type Tool } from '../tool.ts';
 import { projectId } from './context-gc.ts';
 
 /** Maximum number of messages and segments that a caller may describe. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Resources } from '../resources/registry.ts';
-import { defineTool, type Tool } from '../tool.ts';
-import { boundedList } from '../tool-input.ts';
+import { boundedList, defineTool, type Tool } from '../tool.ts';
 import { MAX_RESOURCE_ITEMS } from './resources-list.ts';
 import { DEFAULT_EVENTS, MAX_WAIT_MS } from './resources-watch.ts';
 

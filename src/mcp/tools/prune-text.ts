@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { Pruner, PruneTextInput, PruneTextResult } from '../../core/calls/api.ts';
-import { defineTool, type Tool } from '../tool.ts';
-import { integer } from '../tool-input.ts';
+import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult } from '../../core/calls/api.ts';
+import { boundedList, defineTool, integer, type Tool } from '../tool.ts';
 
 /** The longest delay of a Node timer. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
-export const pruneTextInput = z.strictObject({
+const pruneTextInput = z.strictObject({
   text: z.string(),
   goal_hint: z.string(),
   source_type: z.enum(['code', 'logs', 'docs']),
@@ -39,7 +38,7 @@ export function pruneTextTool(pruner: Pruner): Tool {
 }
 
 /** Converts the arguments to the core's input. */
-export function toInput({ text, goal_hint, source_type, options }: z.infer<typeof pruneTextInput>): PruneTextInput {
+function toInput({ text, goal_hint, source_type, options }: z.infer<typeof pruneTextInput>): PruneTextInput {
   return {
     text,
     goalHint: goal_hint,
@@ -85,4 +84,30 @@ export function toWire({ pruneId, prunedText, annotations, stats, warnings }: Pr
     },
     warnings,
   };
+}
+
+export const BULK_FLAG = '--enable-bulk';
+/** Maximum number of entries per call. */
+export const MAX_ENTRIES = 100;
+
+const input = z.strictObject({ entries: boundedList(pruneTextInput, MAX_ENTRIES, 1) });
+
+/** `prune_batch`: `prune_text` for many texts, all of them or none. */
+export function pruneBatchTool(pruner: BulkPruner): Tool {
+  return defineTool({
+    name: 'prune_batch',
+    namespace: 'bulk',
+    summary: 'Shorten many texts at once, all of them or none.',
+    description:
+      `prune_text for 1 to ${MAX_ENTRIES} texts in one call. All entries are checked before any is done, and their ` +
+      'originals are kept together or not at all. Returns JSON: results, one for each entry in order, each as prune_text gives it.',
+    flag: BULK_FLAG,
+    annotations: { readOnlyHint: true, idempotentHint: true },
+    input,
+    async run({ entries }, { signal, chargeTexts }) {
+      await chargeTexts?.(entries.length);
+      const results = await pruner.pruneAll(entries.map(toInput), signal);
+      return { results: results.map(toWire) };
+    },
+  });
 }

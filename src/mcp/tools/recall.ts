@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { DEFAULT_HITS, MAX_HITS, type Recall } from '../../core/recall/recall.ts';
-import { defineTool, type Tool } from '../tool.ts';
-import { integer } from '../tool-input.ts';
+import { defineTool, integer, type Tool } from '../tool.ts';
 
 const input = z.strictObject({
   query: z.string(),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Pruner, RecoverInput } from '../../core/calls/api.ts';
+import type { BulkPruner, Pruner, RecoverInput } from '../../core/calls/api.ts';
 import { readPruneReference } from '../../core/calls/prune-reference.ts';
-import { defineTool, type Tool } from '../tool.ts';
-import { boundedList, integer } from '../tool-input.ts';
+import { boundedList, defineTool, integer, type Tool } from '../tool.ts';
+import { BULK_FLAG, MAX_ENTRIES } from './prune-text.ts';
 
 /** More blocks than any text is cut into; bounds the work of one call. */
 const MAX_RANGES = 10_000;
@@ -14,7 +14,7 @@ const line = z.preprocess(
   integer.meta({ minimum: 1 }),
 );
 
-export const recoverTextInput = z.strictObject({
+const recoverTextInput = z.strictObject({
   prune_id: z.string(),
   ranges: boundedList(z.strictObject({ start_line: line, end_line: line }), MAX_RANGES),
   include_line_numbers: z.boolean(),
@@ -45,14 +45,36 @@ export function recoverTextTool(pruner: Pruner): Tool {
 type Input = z.infer<typeof recoverTextInput>;
 
 /** Converts the arguments to the core's input. A marker pasted as the id selects the marker's lines. */
-export function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
+function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
   const { pruneId, range } = readPruneReference(prune_id);
   const given = ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line }));
   return { pruneId, ranges: given.length === 0 && range !== null ? [range] : given, numbered: include_line_numbers };
 }
 
 /** Converts the result to the contract's field names. */
-export function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
+function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
   const served = ranges.map(({ startLine, endLine }) => ({ start_line: startLine, end_line: endLine }));
   return { raw_text: rawText, metadata: { prune_id: pruneId, ranges: served, line_numbering: 'original' } };
+}
+
+const input = z.strictObject({ entries: boundedList(recoverTextInput, MAX_ENTRIES, 1) });
+
+/** `recover_batch`: `recover_text` for many ids, all of them or none. */
+export function recoverBatchTool(pruner: BulkPruner): Tool {
+  return defineTool({
+    name: 'recover_batch',
+    namespace: 'bulk',
+    summary: 'Return the original lines behind many markers at once.',
+    description:
+      `recover_text for 1 to ${MAX_ENTRIES} markers in one call. If one of them cannot be recovered, none is returned and the ` +
+      'error names its index. Returns JSON: results, one for each entry in order, each as recover_text gives it.',
+    flag: BULK_FLAG,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input,
+    async run({ entries }) {
+      const inputs = entries.map(toRecoverInput);
+      const texts = await pruner.recoverAll(inputs);
+      return { results: inputs.map((input, i) => toRecovered(input, texts[i] ?? '')) };
+    },
+  });
 }

@@ -3,13 +3,11 @@ import type { FailureReporter } from '../../base/failures.ts';
 import type { Clock } from '../../core/ports.ts';
 import { Board } from './blackboard/board.ts';
 import { Children } from './children/children.ts';
-import type { ChildrenOptions } from './children/options.ts';
-import { hasEnded } from './children/spec.ts';
+import { type ChildrenOptions, hasEnded } from './children/spec.ts';
 import { Contracts } from './contract-net/contracts.ts';
 import { Graphs } from './graph/graphs.ts';
-import type { Hints } from './hints.ts';
 import { type PlanChildren, Plans } from './plan/plans.ts';
-import type { FleetStore } from './ports.ts';
+import type { FleetStore, Hints } from './ports.ts';
 import { serverStates } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 

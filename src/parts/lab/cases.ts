@@ -1,11 +1,90 @@
 import { createHash } from 'node:crypto';
 import { splitLines } from '../../engine/text/lines.ts';
 import type { SourceType } from '../../engine/types.ts';
-import { fileTypeOf, isGenerated, sourceTypeOf } from './file-types.ts';
 import { type FileChange, listChanges, listCommits, listHunks, type OldRange, type Repository } from './git.ts';
-import { goalFromMessage } from './message.ts';
 import { type ObjectAnswer, ObjectReader } from './object-reader.ts';
 import { terms } from './terms.ts';
+
+/** Trailers and references that do not describe the purpose of a change. */
+const TRAILERS = new Set(
+  `signed-off-by, co-authored-by, co-developed-by, reviewed-by, acked-by, tested-by, reported-by, suggested-by,
+  helped-by, assisted-by, approved-by, cc, change-id, bug, issue, closes, close, fixes, resolves, refs, ref, see,
+  see also, related, related to, changelog, pr-url, pr-close, reviewed-on, backport-of, git-svn-id,
+  cherry-picked-from, release-notes, link, differential revision`.split(/,\s+/),
+);
+
+/** `Key: value` with a known key, or a bare reference such as `Fixes #12` or `(cherry picked from …)`. */
+function isTrailer(line: string): boolean {
+  const text = line.trim();
+  if (text.toLowerCase().startsWith('(cherry picked from')) return true;
+  const [word = '', next = ''] = text.split(' ', 2);
+  const colon = text.indexOf(':');
+  if (colon > 0 && TRAILERS.has(text.slice(0, colon).toLowerCase())) {
+    const key = text.slice(0, colon).toLowerCase();
+    const value = text.slice(colon + 1).trim();
+    // "fix"-like keys may open a subject line ("Fixes: crash when …"); a reference holds a number or an address.
+    return key.includes('-') || /^(?:#|gh-|https?:|[\w./-]*#\d)/i.test(value) || value.includes('@');
+  }
+  return TRAILERS.has(word.toLowerCase()) && /^(?:#|gh-|https?:|[\w./-]{0,80}#\d)/i.test(next);
+}
+
+/** Removes ` (#123)`, ` (gh-123)` and ` #123` from a line. */
+function withoutNumbers(line: string): string {
+  return line.replaceAll(/ ?\((?:gh-|#)\d{1,9}\)/gi, '').replaceAll(/ #\d{1,9}\b/g, '');
+}
+
+/**
+ * The goal from a commit message: the message without trailers, lone addresses and issue numbers, at most 3,000
+ * characters.
+ */
+export function goalFromMessage(message: string): string {
+  const kept: string[] = [];
+  for (const raw of message.slice(0, 20_000).split('\n')) {
+    const line = raw.trimEnd();
+    const bare = line.trim().replace(/^[*-] /, '');
+    const isAddress = /^https?:\/\//i.test(bare) && !bare.includes(' ');
+    if (isTrailer(line) || isAddress) continue;
+    if (line === '' && (kept.length === 0 || kept.at(-1) === '')) continue;
+    kept.push(withoutNumbers(line));
+  }
+  return kept.join('\n').trim().slice(0, 3000).trim();
+}
+
+const DOCS = new Set(['md', 'mdx', 'markdown', 'rst', 'txt', 'adoc', 'asciidoc', 'org', 'textile', 'tex', 'pod']);
+
+/** Files without an ending that hold prose. */
+const PROSE_NAMES = new Set('readme changes changelog news history authors contributing todo license'.split(' '));
+
+/** Names and endings of files that programs write: nobody reads them for a change's meaning. */
+const GENERATED_NAMES = new Set(
+  `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock cargo.lock poetry.lock uv.lock pdm.lock
+  pipfile.lock composer.lock gemfile.lock go.sum flake.lock`.split(/\s+/),
+);
+const GENERATED_ENDINGS = ['.min.js', '.min.css', '.map', '.snap', '.svg', '.pb.go', '.po', '.pot'];
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+}
+
+/** The ending of a path without the dot, in lower case, or the whole name of a file that has none. */
+function fileTypeOf(path: string): string {
+  const name = nameOf(path);
+  const dot = name.lastIndexOf('.');
+  return dot > 0 ? name.slice(dot + 1) : name;
+}
+
+/** The source type of a repository's file in `prune_text`. */
+function sourceTypeOf(path: string): SourceType {
+  const type = fileTypeOf(path);
+  if (DOCS.has(type) || PROSE_NAMES.has(type)) return 'docs';
+  return type === 'log' ? 'logs' : 'code';
+}
+
+/** Whether a file is a lock file, a snapshot, minified or otherwise written by a program. */
+function isGenerated(path: string): boolean {
+  const name = nameOf(path);
+  return GENERATED_NAMES.has(name) || GENERATED_ENDINGS.some((ending) => name.endsWith(ending));
+}
 
 /** A case with a known answer: a text, a goal, and the lines that have to stay. */
 export interface EvalCase {

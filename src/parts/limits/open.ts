@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Services } from '../../app/compose.ts';
-import type { Answer } from '../../app/page/answers.ts';
-import { name, queryOf } from '../../app/page/request-input.ts';
+import { type Answer, name, queryOf } from '../../app/page/answers.ts';
 import type { OpenPart } from '../../app/part.ts';
 import { attribute, type Reading } from '../../ledger/limits/attribution.ts';
 import { SessionMeter } from './meter.ts';

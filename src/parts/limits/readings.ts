@@ -1,7 +1,6 @@
 import type { Arm } from '../../core/ports/ledger.ts';
 import type { Reading } from '../../ledger/limits/attribution.ts';
-import type { Rows } from '../../store/sql/rows.ts';
-import { each, type Steps } from '../../store/sql/steps.ts';
+import { each, type Rows, type Steps } from '../../store/sql/steps.ts';
 import { READING_COLUMNS } from './tables.ts';
 
 const INSERT = `INSERT INTO main.limit_reading (${READING_COLUMNS.join(', ')})

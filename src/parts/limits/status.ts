@@ -3,7 +3,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
 import { attribute, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
-import type { Rows } from '../../store/sql/rows.ts';
+import type { Rows } from '../../store/sql/steps.ts';
 import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';
 import { SavedDollars, type SessionMeter } from './meter.ts';
 import { usedUpAtMs } from './pace.ts';

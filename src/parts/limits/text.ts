@@ -1,8 +1,6 @@
 import { points } from '../../base/decimals.ts';
-import type { Io } from '../../cli/command.ts';
-import { table } from '../../cli/table.ts';
-import { painter, printableLine } from '../../cli/terminal.ts';
-import { wrapped } from '../../cli/wrap.ts';
+import { type Io, painter, printableLine } from '../../cli/command.ts';
+import { table, wrapped } from '../../cli/table.ts';
 import { undecidedWords } from '../../core/ports/ledger-report.ts';
 import type { HeldOut, LimitsReport, WindowShown } from './shapes.ts';
 import { localTime, percent, timeLeft } from './words.ts';

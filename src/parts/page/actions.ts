@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Answer } from '../../app/page/answers.ts';
-import { bodyOf, InvalidRequest, name, pruneId } from '../../app/page/request-input.ts';
+import { type Answer, bodyOf, InvalidRequest, name, pruneId } from '../../app/page/answers.ts';
 import type { Outcome } from '../../gc/context-gc.ts';
-import type { PageParts } from './parts.ts';
+import type { PageParts } from './views.ts';
 
 const MOST_SEGMENTS = 500;
 

@@ -8,7 +8,7 @@ import { readColdFigures } from '../../ledger/cold-stash.ts';
 import { readContexts, readThreshold } from '../../ledger/compactions.ts';
 import { readPrefixBreaks } from '../../ledger/prefix-breaks.ts';
 import { openPage } from './page.ts';
-import type { PageParts } from './parts.ts';
+import type { PageParts } from './views.ts';
 
 /** Creates the page's request listener from the server's services. */
 export function openPageOf(parts: ViewParts): Promise<RequestListener> {

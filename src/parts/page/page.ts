@@ -1,4 +1,9 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import express, {
   type ErrorRequestHandler,
   type Request,
@@ -8,17 +13,72 @@ import express, {
 } from 'express';
 import { z } from 'zod';
 import type { Refusal } from '../../app/page/access.ts';
-import { type Answer, answering, Refused, refuse, securityHeaders } from '../../app/page/answers.ts';
-import { bodyOf, count, name, pruneId, queryOf } from '../../app/page/request-input.ts';
+import {
+  type Answer,
+  answering,
+  bodyOf,
+  count,
+  name,
+  pruneId,
+  queryOf,
+  Refused,
+  refuse,
+  securityHeaders,
+} from '../../app/page/answers.ts';
 import { actions } from './actions.ts';
-import { type Asset, readAssets } from './assets.ts';
 import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
 import { LiveFeed } from './live.ts';
-import type { PageParts } from './parts.ts';
 import { requestsBefore, withCost } from './requests.ts';
 import { pieceOfLine, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
-import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelfView, storeView } from './views.ts';
+import {
+  contextsView,
+  found,
+  ledgerView,
+  linesView,
+  measures,
+  type PageParts,
+  prunesFrom,
+  shelfView,
+  storeView,
+} from './views.ts';
+
+/** One file of the page, as it is sent. */
+interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+  /** Changes with the content. */
+  readonly etag: string;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  'index.html': 'text/html; charset=utf-8',
+  'app.js': 'text/javascript; charset=utf-8',
+  'style.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+};
+
+/** Where the built page lies: in `dist/page`, seen from `dist/parts` or from the sources. */
+const PLACES = ['../page', '../../../dist/page'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+
+/**
+ * Reads the files of the page, all of them at once, so that a later upgrade on disk cannot mix two versions.
+ *
+ * @param folder - where they are; by default where the build puts them
+ * @throws the error of reading when they are not there
+ */
+async function readAssets(folder: string = placeOf()): Promise<ReadonlyMap<string, Asset>> {
+  const files = Object.entries(TYPES).map(async ([file, type]): Promise<[string, Asset]> => {
+    const body = await readFile(join(folder, file));
+    return [file, { type, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }];
+  });
+  return new Map(await Promise.all(files));
+}
+
+function placeOf(): string {
+  const [first = ''] = PLACES;
+  return PLACES.find((place) => existsSync(join(place, 'app.js'))) ?? first;
+}
 
 /** Bodies of actions are small; the largest is a list of segments. */
 const MAX_BODY_BYTES = 64 * 1024;

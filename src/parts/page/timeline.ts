@@ -1,8 +1,8 @@
 import type { LedgerTurn } from '../../core/ports/ledger.ts';
 import type { LedgerReader } from '../../core/ports/ledger-report.ts';
 import type { StoredEvent } from '../../core/ports.ts';
-import type { PageParts } from './parts.ts';
 import type { TimelineShown, TurnShown } from './shapes.ts';
+import type { PageParts } from './views.ts';
 
 /** Maximum number of requests on a timeline: the newest. */
 const MOST_TURNS = 2_000;

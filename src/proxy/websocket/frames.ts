@@ -1,8 +1,8 @@
-import { reasonOf } from '../../core/failure-reason.ts';
 import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
+import { reasonOf } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../core/ports/browse.ts';
 import type { ProjectConversation } from '../../core/ports/segments.ts';
 import { plainProject } from '../ledger-rows.ts';
-import { bounded, type Rows } from '../sql/rows.ts';
+import { bounded, type Rows } from '../sql/steps.ts';
 
 const MAX_FACETS = 500;
 const MAX_POINTS = 50_000;

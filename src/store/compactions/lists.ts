@@ -5,8 +5,16 @@ import type {
   ContextPeak,
   StoredCompaction,
 } from '../../core/ports/compactions.ts';
-import { bounded, type Rows } from '../sql/rows.ts';
-import { change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
+import {
+  bounded,
+  change,
+  one,
+  type Rows,
+  type Sql,
+  type Steps,
+  type Transactions,
+  writesInTurn,
+} from '../sql/steps.ts';
 
 /** A repeated compaction within this time is a retry, unless a conversation already continued from the first one. */
 const RETRY_MS = 600_000;

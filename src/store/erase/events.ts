@@ -1,5 +1,4 @@
-import type { Rows } from '../sql/rows.ts';
-import { change, each, type Sql } from '../sql/steps.ts';
+import { change, each, type Rows, type Sql } from '../sql/steps.ts';
 import { hasTrace, type Traces } from './traces.ts';
 
 interface EventRow {

@@ -1,5 +1,5 @@
 import type { MovedTable } from '../move/tables.ts';
-import type { Rows } from '../sql/rows.ts';
+import type { Rows } from '../sql/steps.ts';
 
 /** Values that identify erased data in any table. */
 export interface Traces {

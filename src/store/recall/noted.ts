@@ -1,8 +1,7 @@
 import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../core/ports.ts';
 import { namesIn, termsOf } from '../../engine/search/terms.ts';
-import type { Rows } from '../sql/rows.ts';
-import { all, change, each, one, type Steps } from '../sql/steps.ts';
+import { all, change, each, one, type Rows, type Steps } from '../sql/steps.ts';
 
 /** Stored facts of a result: its prune and, if the project had the result before, its row. */
 interface Known {

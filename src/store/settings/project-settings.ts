@@ -1,6 +1,5 @@
 import type { ProjectSettingsRow, ProjectSettingsStore } from '../../core/ports/project-settings.ts';
-import { bounded } from '../sql/rows.ts';
-import { change, type Sql } from '../sql/steps.ts';
+import { bounded, change, type Sql } from '../sql/steps.ts';
 
 /** Far above any real number of rows, but low enough for versions to be exact numbers. */
 const MAX_ROWS = 1_000_000;

@@ -9,8 +9,17 @@ import type {
   ShelfTool,
   ShelfTotals,
 } from '../../core/ports/shelf.ts';
-import { bounded, type Rows } from '../sql/rows.ts';
-import { all, change, one, type Sql, type Steps, type Transactions, writesInTurn } from '../sql/steps.ts';
+import {
+  all,
+  bounded,
+  change,
+  one,
+  type Rows,
+  type Sql,
+  type Steps,
+  type Transactions,
+  writesInTurn,
+} from '../sql/steps.ts';
 
 /** Minimum numbers of conversations and days without a call before a tool is shelved. */
 const ENOUGH_CONVERSATIONS = 5;

@@ -1,5 +1,5 @@
 import type { Committed, StoreBatch } from '../../core/ports.ts';
-import type { Rows } from './rows.ts';
+import type { Expiring } from '../lifetimes.ts';
 import type { Background } from './together.ts';
 
 /** One step of a transaction, executed and answered by the runner of a database. */
@@ -135,4 +135,20 @@ export function* save(batch: StoreBatch): Steps<Committed> {
 /** Must be called before rows of `recall` are deleted. */
 export function* unindex(project: string, pruneIds: readonly string[]): Steps<void> {
   yield { kind: 'unindex', project, pruneIds };
+}
+
+/** Reads of a store's tables in Common SQL. Each call is its own statement and may reject with `StoreUnavailable`. */
+export interface Rows {
+  all<Row>(commonSql: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Current time in whole epoch milliseconds. */
+  nowMs(): number;
+  /** The effective expiry, pending uses included. */
+  expiry(kind: Expiring, id: string, storedMs: number): number;
+}
+
+const MAX_ROWS = 10_000;
+
+/** Clamps the requested number of rows. */
+export function bounded(limit: number): number {
+  return Math.min(Math.max(0, Math.trunc(limit)), MAX_ROWS);
 }

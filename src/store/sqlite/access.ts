@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import { type Expiring, type Lifetimes, PendingUses, type Use } from '../lifetimes.ts';
-import type { Rows } from '../sql/rows.ts';
+import type { Rows } from '../sql/steps.ts';
 import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
 import type { Checkpointer, ConnectionHolder } from './connection-holder.ts';
 import { classify } from './errors.ts';

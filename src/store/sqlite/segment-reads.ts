@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DirectiveAction, SegmentFacts, SegmentStore, StoredSegment } from '../../core/ports/segments.ts';
 import { keysOf, type SegmentReads } from '../segments.ts';
-import { bounded } from '../sql/rows.ts';
+import { bounded } from '../sql/steps.ts';
 import type { Access } from './access.ts';
 import type { ConnectionHolder } from './connection-holder.ts';
 import type { Statements } from './statements.ts';

@@ -6,7 +6,7 @@ import {
   namespaceOf,
   normaliseTags,
   valueTexts,
-} from '../../../src/parts/fleet/blackboard/entry.ts';
+} from '../../../src/parts/fleet/blackboard/board.ts';
 import { decayed, normaliseType, strongestFirst, totalsOf } from '../../../src/parts/fleet/stigmergy/field.ts';
 import { atOnce } from '../../../src/parts/fleet/turns.ts';
 

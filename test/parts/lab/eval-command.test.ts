@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { goalFromMessage } from '../../../src/parts/lab/message.ts';
+import { goalFromMessage } from '../../../src/parts/lab/cases.ts';
 import type { EvaluationReport } from '../../../src/parts/lab/report.ts';
 import { sourceFile, TestRepository } from './git-fixture.ts';
 import { runCommand } from './run-command.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Arm } from '../../../src/core/ports/ledger.ts';
-import type { Reading } from '../../../src/ledger/limits/attribution.ts';
-import { attribute } from '../../../src/ledger/limits/attribution.ts';
-import { armsCompared } from '../../../src/parts/limits/arms.ts';
+import { attribute, type Reading } from '../../../src/ledger/limits/attribution.ts';
+import { armsCompared } from '../../../src/parts/limits/report.ts';
 import { savedShare } from '../../../src/parts/limits/saved.ts';
 
 /** Readings of a provider that counts each model at a rate of its own, in exact figures rounded to a percent. */

@@ -1,8 +1,6 @@
 import { LinePattern } from '../../rules/matcher.ts';
-import { DECLARED } from '../../text/units.ts';
-import { contentOf, isBlankLine, type View } from '../../text/view.ts';
-import type { Protectable } from '../kind.ts';
-import type { Inner, Protect } from '../protection.ts';
+import { contentOf, DECLARED, isBlankLine, type View } from '../../text/view.ts';
+import type { Inner, Protect, Protectable } from '../kind.ts';
 
 /** Maximum number of header comment lines kept. Set by hand: licence texts are longer, and nobody needs them. */
 const HEADER_LINES = 6;

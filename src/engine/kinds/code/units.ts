@@ -1,6 +1,5 @@
 import { Matcher } from '../../rules/matcher.ts';
-import { DECLARED, UnitBuilder, type Units } from '../../text/units.ts';
-import { contentOf, isBlankLine, type View } from '../../text/view.ts';
+import { contentOf, DECLARED, isBlankLine, UnitBuilder, type Units, type View } from '../../text/view.ts';
 
 const RULES = new Matcher([
   { name: 'closes', pattern: /^\s*(?:(?:where|end|fi|done|esac|else|elif|except|finally|catch|rescue)\b|[{}\])])/ },

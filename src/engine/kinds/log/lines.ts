@@ -2,8 +2,37 @@ import { type LineRule, mergeRules } from '../../rules/line-rule.ts';
 import { Matcher } from '../../rules/matcher.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Shape } from '../kind.ts';
-import type { Report } from './format.ts';
-import { FORMATS } from './formats/all.ts';
+import type { LogFormat, Report } from './format.ts';
+import { assertions } from './formats/assertions.ts';
+import { builds } from './formats/builds.ts';
+import { compiledTests } from './formats/compiled-tests.ts';
+import { compilers } from './formats/compilers.ts';
+import { githubActions } from './formats/github-actions.ts';
+import { jsTests } from './formats/js-tests.ts';
+import { klog } from './formats/klog.ts';
+import { logfmt } from './formats/logfmt.ts';
+import { plainFailures } from './formats/plain-failures.ts';
+import { pythonTests } from './formats/python-tests.ts';
+import { stamps } from './formats/stamps.ts';
+import { tap } from './formats/tap.ts';
+import { traces } from './formats/traces.ts';
+
+/** All output formats. A new format is a file and a row here. */
+const FORMATS: Readonly<Record<string, LogFormat>> = {
+  plainFailures,
+  assertions,
+  tap,
+  jsTests,
+  pythonTests,
+  compiledTests,
+  compilers,
+  builds,
+  traces,
+  stamps,
+  githubActions,
+  klog,
+  logfmt,
+};
 
 /** Trace ends take so many forms that nearly every line could match. Only checked below a trace. */
 const TRACE_END = 'trace-end';

@@ -1,7 +1,6 @@
 import { DOT, isBlankSign, isDigit, isLetter } from '../../text/chars.ts';
 import type { View } from '../../text/view.ts';
-import type { Protectable } from '../kind.ts';
-import type { Protect } from '../protection.ts';
+import type { Protect, Protectable } from '../kind.ts';
 import {
   COUNTS_FAULTS,
   farNumbers,

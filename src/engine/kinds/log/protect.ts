@@ -1,8 +1,7 @@
 import { AT, DOT, isWordSign } from '../../text/chars.ts';
 import type { Templates } from '../../text/templates.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
-import type { Protectable } from '../kind.ts';
-import { type Inner, type Protect, protectEdge } from '../protection.ts';
+import { type Inner, type Protect, type Protectable, protectEdge } from '../kind.ts';
 import { endsTrace, possibleReports, reportBits, reportsIn } from './lines.ts';
 import { protectNumbers } from './numbers.ts';
 

@@ -1,6 +1,5 @@
 import { isBlankLine, type View } from '../../text/view.ts';
-import type { RowScope } from '../kind.ts';
-import type { Inner, Protect } from '../protection.ts';
+import type { Inner, Protect, RowScope } from '../kind.ts';
 import { type Columns, columnsOf, eachColumn, numberIn, valueCount, valueHash } from './columns.ts';
 import { keyEnd, READ_CHARS, type RowGroup, rowGroups } from './layout.ts';
 import {

@@ -1,9 +1,8 @@
 import type { ChildRecord } from '../ports.ts';
 import { serverStates } from '../servers.ts';
-import { type ChildrenOptions, MAX_RECORDS } from './options.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, childEvent, meta } from './records.ts';
-import { isActive } from './spec.ts';
+import { type ChildrenOptions, isActive, MAX_RECORDS } from './spec.ts';
 
 const TOKEN_VARIABLE = 'MCP_PRUNER_CHILD_TOKEN';
 

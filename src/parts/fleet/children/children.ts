@@ -1,16 +1,48 @@
+import { z } from 'zod';
+import { parsed } from '../../../wires/json/value.ts';
 import { FleetError } from '../errors.ts';
-import { type Caller, correlationOf, type Hints } from '../hints.ts';
-import type { ChildRecord, ChildState } from '../ports.ts';
+import { type Caller, type ChildRecord, type ChildState, correlationOf, type Hints } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { ChildFolders } from './folders.ts';
+import { childFields } from './input.ts';
 import { Keeper } from './keeper.ts';
 import { changedLimits, defaultLimits, type LimitChanges, type Limits, unenforced } from './limits.ts';
-import { readManifestFile } from './manifest-file.ts';
-import { type ChildrenOptions, MAX_RECORDS } from './options.ts';
+import type { Places } from './places.ts';
 import { ChildRecords, childEvent, meta, stateError } from './records.ts';
 import { RequestGate } from './request-gate.ts';
-import { type ChildInput, isActive, type Manifest, manifestOf, type SpawnInput } from './spec.ts';
+import {
+  type ChildInput,
+  type ChildrenOptions,
+  isActive,
+  MAX_RECORDS,
+  type Manifest,
+  manifestOf,
+  type SpawnInput,
+} from './spec.ts';
 import { Starter } from './starter.ts';
+
+const MAX_BYTES = 64 * 1024;
+const DEFAULT_AGENT = 'codex';
+const shape = z.strictObject(childFields);
+
+/**
+ * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws FleetError
+ * `E-CHILD-MANIFEST`
+ */
+function readManifestFile(places: Places, path: string): ChildInput | null {
+  const text = places.manifest(path, MAX_BYTES);
+  if (text === null) return null;
+  const refuse = (reason: string): FleetError => new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason });
+  const value = parsed(text);
+  if (value === undefined) throw refuse('it is not JSON');
+  const read = shape.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    throw refuse(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'wrong shape'}`);
+  }
+  const { agent, command } = read.data;
+  return { ...read.data, agent: agent ?? (command === undefined ? DEFAULT_AGENT : undefined) };
+}
 
 /** Starts, monitors, limits and ends child agents, and adopts those of a server that died. */
 export class Children {

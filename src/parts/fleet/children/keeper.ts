@@ -6,10 +6,9 @@ import { adoptOrphans } from './adopt.ts';
 import type { ChildFolders } from './folders.ts';
 import { forbids, type Limits } from './limits.ts';
 import { LoadWatch } from './load-watch.ts';
-import type { ChildrenOptions } from './options.ts';
 import { OutputReader } from './output.ts';
 import { type ChildRecords, childEvent, limitReported, meta } from './records.ts';
-import { hasEnded, isActive, type StartSpec } from './spec.ts';
+import { type ChildrenOptions, hasEnded, isActive, type StartSpec } from './spec.ts';
 
 /** This process's state of a child that it monitors. */
 export interface Live {

@@ -1,7 +1,6 @@
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
-import { eventOf } from '../hints.ts';
-import type { ChildChange, ChildLogLine, ChildRecord, ChildStore } from '../ports.ts';
+import { type ChildChange, type ChildLogLine, type ChildRecord, type ChildStore, eventOf } from '../ports.ts';
 
 /** The records of all children. A change wakes everyone who waits for it. */
 export class ChildRecords {

@@ -6,10 +6,9 @@ import type { ChildRecord } from '../ports.ts';
 import { childEnvironment, type Environment, maySet } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
 import type { Keeper } from './keeper.ts';
-import type { ChildrenOptions } from './options.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, childEvent, meta } from './records.ts';
-import type { ChildInput, StartSpec } from './spec.ts';
+import type { ChildInput, ChildrenOptions, StartSpec } from './spec.ts';
 
 const MINUTE_MS = 60_000;
 const STARTS_PER_MINUTE = 120;

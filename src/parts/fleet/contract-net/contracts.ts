@@ -1,6 +1,5 @@
 import { FleetError } from '../errors.ts';
-import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
-import type { ContractRecord, ContractStore } from '../ports.ts';
+import { type Caller, type ContractRecord, type ContractStore, correlationOf, eventOf, type Hints } from '../ports.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
 
 export interface Announcement {

@@ -1,8 +1,15 @@
 import type { FailureReporter } from '../../../base/failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { FleetError } from '../errors.ts';
-import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
-import type { FleetStore, PlanRecord, PlanState } from '../ports.ts';
+import {
+  type Caller,
+  correlationOf,
+  eventOf,
+  type FleetStore,
+  type Hints,
+  type PlanRecord,
+  type PlanState,
+} from '../ports.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
 import { type OutlineRow, type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';

@@ -1,4 +1,4 @@
-import type { FleetEvent } from './events.ts';
+import type { FleetEvent } from '../ports.ts';
 
 export interface BoardEntry {
   readonly key: string;

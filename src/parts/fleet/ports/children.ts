@@ -1,4 +1,4 @@
-import type { Correlation, FleetEvent } from './events.ts';
+import type { Correlation, FleetEvent } from '../ports.ts';
 
 export type ChildState = 'created' | 'starting' | 'running' | 'stopping' | 'terminated' | 'error' | 'killed' | 'lost';
 

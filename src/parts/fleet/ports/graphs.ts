@@ -1,4 +1,4 @@
-import type { FleetEvent } from './events.ts';
+import type { FleetEvent } from '../ports.ts';
 
 /** The committed version of a graph. */
 export interface GraphHead {

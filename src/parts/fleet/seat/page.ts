@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { Answer } from '../../../app/page/answers.ts';
-import { bodyOf, name, queryOf } from '../../../app/page/request-input.ts';
+import { type Answer, bodyOf, name, queryOf } from '../../../app/page/answers.ts';
 import type { Records } from '../../../core/ports/records.ts';
 import { FleetError } from '../errors.ts';
 import type { Fleet } from '../fleet.ts';

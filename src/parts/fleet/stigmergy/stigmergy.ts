@@ -1,7 +1,6 @@
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
-import { type Caller, eventOf } from '../hints.ts';
-import type { FieldStore, PointChange, StoredPoint } from '../ports.ts';
+import { type Caller, eventOf, type FieldStore, type PointChange, type StoredPoint } from '../ports.ts';
 import { nextTurn } from '../turns.ts';
 import { decayed, normaliseType, shownIntensity, strongestFirst, totalsOf } from './field.ts';
 

@@ -1,13 +1,15 @@
 import { resolve } from 'node:path';
+import { linesOf } from '../../../base/file-lines.ts';
 import { type Command, configOption, type Io } from '../../../cli/command.ts';
 import { readSettings } from '../../../cli/read-settings.ts';
 import { UserError } from '../../../errors/errors.ts';
 import { anthropicMessages } from '../../../wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../../wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../../wires/dialects/openai-responses/dialect.ts';
+import { field, parsed } from '../../../wires/json/value.ts';
 import { callFacts } from '../../../wires/transcript/tools.ts';
-import { readLog } from './read-log.ts';
-import { Replay, type ReplayParts } from './replay.ts';
+import type { RecordedMessage } from './messages.ts';
+import { type RecordedRequest, Replay, type ReplayParts } from './replay.ts';
 import { renderReplay, replayReport } from './report.ts';
 
 /** Possible wires of recorded bodies. */
@@ -103,4 +105,31 @@ async function replayFiles(
   const totals = run.finish();
   if (totals.requests === 0) throw new UserError(`no request to a model in ${paths.join(', ')}`);
   return totals;
+}
+
+/** The message in a recorded answer. */
+function answerOf(response: unknown): RecordedMessage | null {
+  const message = field(field(field(response, 'choices'), '0'), 'message');
+  return typeof field(message, 'role') === 'string' ? (message as RecordedMessage) : null;
+}
+
+/** Parses one line of a log: a request, or an object with `request` and optionally `response`. */
+export function parseRecord(line: string): RecordedRequest {
+  const value = parsed(line);
+  const request = field(value, 'request');
+  if (request === undefined) return { body: value };
+  const response = field(value, 'response');
+  const answer = answerOf(response);
+  return { body: request, response, answer: answer ?? undefined };
+}
+
+/**
+ * Reads a log line by line; empty lines are passed over.
+ *
+ * @throws the error of the file system when the file cannot be read
+ */
+async function* readLog(path: string): AsyncGenerator<RecordedRequest> {
+  for await (const line of linesOf(path, () => {}, Number.POSITIVE_INFINITY)) {
+    if (line.trim() !== '') yield parseRecord(line);
+  }
 }

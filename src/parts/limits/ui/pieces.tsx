@@ -1,7 +1,6 @@
 import { dollars } from '../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../app/page/ui/part-view.tsx';
-import { useLoaded } from '../../../app/page/ui/parts/loaded.tsx';
-import { Bar, Card } from '../../../app/page/ui/parts/pieces.tsx';
+import { Bar, Card, useLoaded } from '../../../app/page/ui/parts/pieces.tsx';
 import { points } from '../../../base/decimals.ts';
 import type { ContextFigures } from '../line-figures.ts';
 import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';

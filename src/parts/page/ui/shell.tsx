@@ -2,13 +2,11 @@ import { render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, failureOf, loadSession, type Session } from '../../../app/page/ui/api.tsx';
 import type { PartPieces, PartView } from '../../../app/page/ui/part-view.tsx';
-import { Trouble } from '../../../app/page/ui/parts/loaded.tsx';
-import { Head } from '../../../app/page/ui/parts/pieces.tsx';
+import { Head, Trouble } from '../../../app/page/ui/parts/pieces.tsx';
 import { Toasts } from '../../../app/page/ui/parts/toast.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Shortcuts } from './parts/shortcuts.tsx';
 import { type Route, to, useRoute } from './route.tsx';
-import { useTheme } from './theme.tsx';
 import { ConversationView } from './views/conversation.tsx';
 import { ConversationsView } from './views/conversations.tsx';
 import { DoctorView } from './views/doctor.tsx';
@@ -19,6 +17,34 @@ import { SignIn } from './views/sign-in.tsx';
 import { StoreView } from './views/store.tsx';
 import { TextPage } from './views/text-page.tsx';
 import { ToolsView } from './views/tools.tsx';
+
+type Theme = 'auto' | 'light' | 'dark';
+const KEY = 'mcp-pruner-theme';
+const NEXT: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' };
+
+function kept(): Theme {
+  try {
+    const value = localStorage.getItem(KEY);
+    return value === 'light' || value === 'dark' ? value : 'auto';
+  } catch {
+    return 'auto';
+  }
+}
+
+/** Light, dark, or as the system has it; remembered by this browser. */
+function useTheme(): readonly [Theme, () => void] {
+  const [theme, setTheme] = useState(kept);
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+    try {
+      localStorage.setItem(KEY, theme);
+    } catch {
+      // the browser stores nothing: the choice lasts as long as the page is open
+    }
+    dispatchEvent(new Event('themechange'));
+  }, [theme]);
+  return [theme, () => setTheme(NEXT[theme])];
+}
 
 /** The views in their order. A new view is a row here and a case below. */
 const VIEWS = [

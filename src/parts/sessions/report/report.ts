@@ -1,7 +1,6 @@
-import type { Call, Io } from '../../../cli/command.ts';
+import { type Call, type Io, painter } from '../../../cli/command.ts';
 import { ProgressBar } from '../../../cli/progress.ts';
 import { readSettings } from '../../../cli/read-settings.ts';
-import { painter } from '../../../cli/terminal.ts';
 import type { Settings } from '../../../config/settings.ts';
 import { sessionFiles } from './places.ts';
 import { shareText } from './share.ts';

@@ -1,7 +1,7 @@
 import { count, plural } from '../../../base/counts.ts';
+import { type Paint, printable } from '../../../cli/command.ts';
 import { money, percent } from '../../../cli/report/words.ts';
 import { table, wrap } from '../../../cli/table.ts';
-import { type Paint, printable } from '../../../cli/terminal.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';
 import { limitLines } from './limits.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';

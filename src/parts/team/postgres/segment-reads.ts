@@ -1,7 +1,7 @@
 import type { SegmentStore, StoredSegment } from '../../../core/ports/segments.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 import { keysOf, type SegmentReads } from '../../../store/segments.ts';
-import { bounded } from '../../../store/sql/rows.ts';
+import { bounded } from '../../../store/sql/steps.ts';
 import type { DatabaseParts } from './database-sql.ts';
 
 type Keys = 'about' | 'mentions' | 'edited';

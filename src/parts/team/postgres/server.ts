@@ -1,4 +1,4 @@
-import type { DatabaseServer } from '../../../app/edition.ts';
+import type { DatabaseServer } from '../../../app/part.ts';
 
 /** PostgreSQL as the store; its driver loads with the first store. */
 export const databaseServer: DatabaseServer = {

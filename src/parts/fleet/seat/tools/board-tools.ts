@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../../mcp/tool.ts';
 import type { Board } from '../../blackboard/board.ts';
-import { ENDS, READS, REPLACES } from './effects.ts';
-import { callerOf, id, ttl } from './inputs.ts';
+import { callerOf, ENDS, id, READS, REPLACES, ttl } from './inputs.ts';
 
 const family = { namespace: 'blackboard', faces: ['rpc'] as const, flag: '--enable-blackboard' };
 const write = {

@@ -5,8 +5,7 @@ import { defineTool, type Tool } from '../../../../mcp/tool.ts';
 import type { Children } from '../../children/children.ts';
 import { childFields, limitChanges, role } from '../../children/input.ts';
 import type { Manifest } from '../../children/spec.ts';
-import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
-import { callerOf, hintFields, id } from './inputs.ts';
+import { ADDS, callerOf, ENDS, hintFields, id, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
 const fine = { ...family, flag: '--enable-child-ops-fine' };

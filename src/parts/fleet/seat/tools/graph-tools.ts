@@ -2,8 +2,21 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../../../mcp/tool.ts';
 import type { PatchOperation } from '../../graph/diff.ts';
 import type { Graphs } from '../../graph/graphs.ts';
-import { ADDS, ENDS, READS, REPLACES, SETS } from './effects.ts';
-import { callerOf, descriptor, hintFields, id, note, operations, owner, ttl } from './inputs.ts';
+import {
+  ADDS,
+  callerOf,
+  descriptor,
+  ENDS,
+  hintFields,
+  id,
+  note,
+  operations,
+  owner,
+  READS,
+  REPLACES,
+  SETS,
+  ttl,
+} from './inputs.ts';
 
 const family = { namespace: 'graph', faces: ['rpc'] as const };
 const RECORDS =

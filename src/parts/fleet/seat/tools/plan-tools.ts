@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { defineTool, type Tool, type ToolContext } from '../../../../mcp/tool.ts';
 import type { Contracts } from '../../contract-net/contracts.ts';
-import type { Hints } from '../../hints.ts';
 import type { Plans, PlanTools } from '../../plan/plans.ts';
 import type { PlanInput } from '../../plan/run.ts';
 import type { TreeNode } from '../../plan/tree.ts';
-import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
-import { callerOf, DAY_MS, hintFields, id } from './inputs.ts';
+import type { Hints } from '../../ports.ts';
+import { ADDS, callerOf, DAY_MS, ENDS, hintFields, id, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'plan', faces: ['rpc'] as const };
 const NODES =

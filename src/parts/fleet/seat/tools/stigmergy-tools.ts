@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../../mcp/tool.ts';
 import type { Stigmergy } from '../../stigmergy/stigmergy.ts';
-import { ADDS, READS, REPLACES } from './effects.ts';
-import { callerOf, DAY_MS, id } from './inputs.ts';
+import { ADDS, callerOf, DAY_MS, id, READS, REPLACES } from './inputs.ts';
 
 const family = { namespace: 'stigmergy', faces: ['rpc'] as const, flag: '--enable-stigmergy' };
 const mark = z.strictObject({

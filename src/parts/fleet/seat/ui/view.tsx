@@ -4,8 +4,17 @@ import { messageOf, post } from '../../../../app/page/ui/api.tsx';
 import { clock, compact } from '../../../../app/page/ui/format.tsx';
 import type { PartView } from '../../../../app/page/ui/part-view.tsx';
 import { Confirm } from '../../../../app/page/ui/parts/confirm.tsx';
-import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import {
+  Badge,
+  Card,
+  Empty,
+  Head,
+  Scroll,
+  Show,
+  Table,
+  Time,
+  useLoaded,
+} from '../../../../app/page/ui/parts/pieces.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import { count, plural } from '../../../../base/counts.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
@@ -186,13 +195,11 @@ function Board({ namespace, version }: { namespace: string; version: number }) {
   );
 }
 
-type PlanShown = FleetShown['plans'][number];
-
 function Plan({
   plan: { runId, mode, state, progress, startedMs, outline },
   onChange,
 }: {
-  plan: PlanShown;
+  plan: FleetShown['plans'][number];
   onChange: () => void;
 }) {
   return (

@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Failure, failureOf, get, messageOf, post } from '../../../../app/page/ui/api.tsx';
 import { share } from '../../../../app/page/ui/format.tsx';
-import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Time, Trouble } from '../../../../app/page/ui/parts/pieces.tsx';
 import { say } from '../../../../app/page/ui/parts/toast.tsx';
 import { count, plural } from '../../../../base/counts.ts';
 import type { LineShown, TextPart, WhyShown } from '../../shapes.ts';

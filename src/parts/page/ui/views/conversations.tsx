@@ -1,8 +1,16 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { ago, compact, dollarColumn, share } from '../../../../app/page/ui/format.tsx';
-import { Show, Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, BoundBadge, Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import {
+  Badge,
+  BoundBadge,
+  Empty,
+  Head,
+  Show,
+  Time,
+  Trouble,
+  useLoaded,
+} from '../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../base/counts.ts';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
 import { Choose, SearchField } from '../parts/filters.tsx';

@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Finding } from '../../../../app/finding.ts';
 import { type Failure, failureOf, post } from '../../../../app/page/ui/api.tsx';
-import { Trouble } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, Head } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Badge, Head, Trouble } from '../../../../app/page/ui/parts/pieces.tsx';
 import { plural } from '../../../../base/counts.ts';
 
 const LEVELS = { ok: ['good', 'ok'], note: ['warn', 'note'], failure: ['bad', 'broken'] } as const;

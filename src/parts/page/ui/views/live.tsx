@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../../../../app/page/ui/api.tsx';
 import { clock } from '../../../../app/page/ui/format.tsx';
-import { Trouble, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Empty, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Empty, Head, Time, Trouble, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import type { RequestCost } from '../../../../core/ports/browse.ts';
 import { fits, type RequestFilters, withCost } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';

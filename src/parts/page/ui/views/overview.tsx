@@ -1,11 +1,17 @@
 import { useEffect, useState } from 'preact/hooks';
 import { compact, dollars, share } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
-import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Empty, Figure, Head } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../base/counts.ts';
+import { leftWholeAmount, leftWholeWords } from '../../../../core/left-whole.ts';
 import { coldLines } from '../../../../core/ports/cold-report.ts';
-import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../../core/ports/ledger-report.ts';
+import type {
+  CheckedShare,
+  LedgerReport,
+  LedgerTotals,
+  LeftWhole,
+  Share,
+} from '../../../../core/ports/ledger-report.ts';
 import { prefixBreakLine, prefixBreakLines } from '../../../../core/ports/prefix-breaks.ts';
 import type { ContextsShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
@@ -13,10 +19,8 @@ import { useNews } from '../parts/live-reload.tsx';
 import { useFilters } from '../route.tsx';
 import { Cache, Spend } from './overview/by-day.tsx';
 import { Holdout } from './overview/holdout.tsx';
-import { LeftWholeCard } from './overview/left-whole.tsx';
 import { Misses } from './overview/misses.tsx';
 import { Parts } from './overview/models.tsx';
-import { Shares } from './overview/shares.tsx';
 import { ToolBars } from './overview/tool-bars.tsx';
 import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
@@ -236,5 +240,49 @@ function TokenFigures({ report }: { report: LedgerReport }) {
       <Figure name="Regret" value={compact(regretTokens)} about="tokens that were cut and needed later" />
       <Figure name="Cache misses" value={compact(paidAgain(report).tokens)} about="tokens paid again" />
     </>
+  );
+}
+
+/** Why new results were left whole. */
+function LeftWholeCard({ reasons }: { reasons: readonly LeftWhole[] }) {
+  if (reasons.length === 0) return null;
+  return (
+    <Card title="Why results were left whole" flush>
+      <Table label="Why results were left whole" heads={['Reason', { amount: 'Texts' }]}>
+        {reasons.map((left) => (
+          <tr key={left.reason}>
+            <th scope="row">{leftWholeWords(left.reason)}</th>
+            <td class="amount">{leftWholeAmount(left)}</td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
+  );
+}
+
+/** The removed tokens as shares of four totals, because a single share is misleading. */
+function Shares({ shares: { ofTexts, ofNewInput, ofAllInput, ofBill } }: { shares: LedgerReport['shares'] }) {
+  const rows: readonly (readonly [string, string, Share, (value: number) => string])[] = [
+    ['of the texts examined', 'each counted once', ofTexts, compact],
+    ['of newly billed input', 'with what was removed for the first time', ofNewInput, compact],
+    ['of all input', 'read from the cache or not', ofAllInput, compact],
+    ['of the bill', 'net, in dollars', ofBill, dollars],
+  ];
+  return (
+    <Card title="The same cuts as shares of four totals">
+      <ul class="shares">
+        {rows.map(([name, about, { part, whole, share: known }, unit]) => (
+          <li key={name}>
+            <div>
+              <b>{known === null ? '–' : share(part, whole)}</b> {name} <span class="quiet small">{about}</span>
+            </div>
+            <Bar part={part} all={whole} tone="cut" />
+            <span class="quiet small">
+              {unit(part)} of {unit(whole)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, Card, Head, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Badge, Card, Head, Show, Time, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { plural } from '../../../../base/counts.ts';
 import type { SettingShown } from '../../shapes.ts';
 

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ago, bytes, share } from '../../../../app/page/ui/format.tsx';
-import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Bar, Card, Empty, Figure, Head, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { Bar, Card, Empty, Figure, Head, Show, Table, Time, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../base/counts.ts';
 import type { PrunePage, RecallShown, StoreShown } from '../../shapes.ts';
 import { to } from '../route.tsx';

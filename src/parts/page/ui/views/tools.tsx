@@ -1,7 +1,17 @@
 import { useState } from 'preact/hooks';
 import { ago, compact, dayName, dollarColumn, dollars, iso, share } from '../../../../app/page/ui/format.tsx';
-import { Show, useLoaded } from '../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import {
+  Badge,
+  Bar,
+  Card,
+  Empty,
+  Head,
+  Scroll,
+  Show,
+  Table,
+  Time,
+  useLoaded,
+} from '../../../../app/page/ui/parts/pieces.tsx';
 import { count } from '../../../../base/counts.ts';
 import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';

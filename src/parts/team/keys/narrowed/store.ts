@@ -1,17 +1,22 @@
 import type { BrowseStore } from '../../../../core/ports/browse.ts';
-import type { CompactionStore } from '../../../../core/ports/compactions.ts';
+import type {
+  ColdFigures,
+  CompactionStore,
+  ContextPeak,
+  StoredCompaction,
+} from '../../../../core/ports/compactions.ts';
 import type { LedgerStore } from '../../../../core/ports/ledger-store.ts';
-import type { ProjectSettingsStore } from '../../../../core/ports/project-settings.ts';
+import type { ProjectSettingsRow, ProjectSettingsStore } from '../../../../core/ports/project-settings.ts';
 import type { ProjectStore, Viewer } from '../../../../core/ports/projects.ts';
 import type { RecallStore } from '../../../../core/ports/recall.ts';
 import type { Records } from '../../../../core/ports/records.ts';
 import type { SegmentStore } from '../../../../core/ports/segments.ts';
-import type { SentMessage } from '../../../../core/ports/sent.ts';
 import type { ShelfStore } from '../../../../core/ports/shelf.ts';
 import type {
   Committed,
   Decision,
   EventRecord,
+  SentMessage,
   Store,
   StoreBatch,
   StoredEvent,
@@ -20,14 +25,63 @@ import type {
 import { StoreUnavailable } from '../../../../errors/errors.ts';
 import type { StoreHandle } from '../../../../store/handle.ts';
 import { NarrowedBrowse } from './browse.ts';
-import { NarrowedCompactions } from './compactions.ts';
 import { NarrowedLedger } from './ledger.ts';
-import { unsupported } from './narrowed.ts';
-import { NarrowedProjectSettings } from './project-settings.ts';
+import { Narrowed, unsupported } from './narrowed.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
 import { NarrowedShelf } from './shelf.ts';
+
+/** Compactions, narrowed to some projects. */
+class NarrowedCompactions extends Narrowed<CompactionStore> implements CompactionStore {
+  /** Compactions are recorded by the process that forwards the requests. */
+  add = unsupported;
+  follow = unsupported;
+
+  async since(query: Parameters<CompactionStore['since']>[0]): Promise<readonly StoredCompaction[]> {
+    const found = await this.ofEach(query.project, (project) => this.unscoped.since({ ...query, project }));
+    return found.flat();
+  }
+
+  async peaks(query: Parameters<CompactionStore['peaks']>[0]): Promise<readonly ContextPeak[]> {
+    const found = await this.ofEach(query.project, (project) => this.unscoped.peaks({ ...query, project }));
+    return found.flat().slice(0, query.limit);
+  }
+
+  async cold(query: Parameters<CompactionStore['cold']>[0]): Promise<ColdFigures> {
+    const found = await this.ofEach(query.project, (project) => this.unscoped.cold({ ...query, project }));
+    const sum = { requests: 0, usd: 0, hour_cache: { cost: 0, saved: 0 } };
+    for (const { requests, usd, hour_cache } of found) {
+      sum.requests += requests;
+      sum.usd += usd;
+      sum.hour_cache.cost += hour_cache.cost;
+      sum.hour_cache.saved += hour_cache.saved;
+    }
+    return sum;
+  }
+}
+
+/** Settings of projects, narrowed to some of them. */
+class NarrowedProjectSettings extends Narrowed<ProjectSettingsStore> implements ProjectSettingsStore {
+  /** Only operators change settings. */
+  set = unsupported;
+
+  version(): Promise<number> {
+    return this.unscoped.version();
+  }
+
+  onChanged(listener: () => void): () => void {
+    return this.unscoped.onChanged(listener);
+  }
+
+  async current(): Promise<readonly ProjectSettingsRow[]> {
+    return (await this.unscoped.current()).filter(({ project }) => this.ownProjects.includes(project));
+  }
+
+  async history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]> {
+    return this.ownProjects.includes(project) ? this.unscoped.history(project, limit) : [];
+  }
+}
 
 /** A store with its project ownership. */
 export interface Wide {

@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import { compact, dayName, dollarColumn, dollars } from '../../../../../app/page/ui/format.tsx';
-import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
-import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { Card, Table, useLoaded } from '../../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../../base/counts.ts';
 import type { LedgerDay, LedgerReport } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';

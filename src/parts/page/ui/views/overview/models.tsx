@@ -1,6 +1,5 @@
 import { dollarColumn } from '../../../../../app/page/ui/format.tsx';
-import { useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
-import { Card, Table } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { Card, Table, useLoaded } from '../../../../../app/page/ui/parts/pieces.tsx';
 import { count } from '../../../../../base/counts.ts';
 import type { LedgerReport, LedgerTotals } from '../../../../../core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';

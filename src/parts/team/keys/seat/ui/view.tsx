@@ -1,7 +1,6 @@
 import { compact, dollarColumn, dollars } from '../../../../../app/page/ui/format.tsx';
 import type { PartView } from '../../../../../app/page/ui/part-view.tsx';
-import { Show, useLoaded } from '../../../../../app/page/ui/parts/loaded.tsx';
-import { Badge, Empty, Head, Table, Time } from '../../../../../app/page/ui/parts/pieces.tsx';
+import { Badge, Empty, Head, Show, Table, Time, useLoaded } from '../../../../../app/page/ui/parts/pieces.tsx';
 import { count } from '../../../../../base/counts.ts';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 
