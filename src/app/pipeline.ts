@@ -1,20 +1,13 @@
 import picomatch from 'picomatch';
-import type { FailureReporter } from '../base/failures.ts';
 import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings } from '../config/settings.ts';
 import { DecisionCache } from '../core/decide/decision-cache.ts';
 import { type Decider, DecisionMaker } from '../core/decide/decision-maker.ts';
-import type { Turns } from '../core/decide/turns.ts';
-import type { Ownership } from '../core/ownership.ts';
-import type { KeptAnswers } from '../core/ports/answers.ts';
-import type { BoldnessSteps } from '../core/ports/boldness.ts';
-import type { SegmentPorts } from '../core/ports/segments.ts';
-import type { Traces } from '../core/ports/traces.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { FindSettings } from '../core/request/found-text.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
-import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
+import type { PipelineOptions } from '../core/request/pipeline-options.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 
 /** The share of `memoMaxBytes` for decisions about single texts; the rest is for remembered bodies. */
@@ -31,23 +24,25 @@ export function decisionCacheOf(settings: Settings, store: Store, clock: Clock, 
   });
 }
 
-export interface RewriterParts {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface RewriterParts
+  extends Pick<
+    PipelineOptions,
+    | 'store'
+    | 'clock'
+    | 'refused'
+    | 'onFailure'
+    | 'segments'
+    | 'answers'
+    | 'owners'
+    | 'turns'
+    | 'isHeldOut'
+    | 'findOf'
+    | 'boldness'
+    | 'traces'
+  > {
   readonly decisionCache: DecisionCache;
-  readonly refused: RefusedConversations;
-  readonly onFailure: FailureReporter;
   readonly scorer?: LineScorer;
-  readonly segments?: SegmentPorts;
-  readonly answers?: KeptAnswers;
-  readonly owners?: Ownership;
-  readonly turns?: Turns;
-  readonly isHeldOut?: (conversationId: string, project: string) => boolean;
-  /** As in `PipelineOptions`. */
-  readonly findOf?: (project: string, usual: FindSettings) => FindSettings;
-  readonly boldness?: BoldnessSteps;
   readonly shelf?: ToolShelf;
-  readonly traces?: Traces | undefined;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
   readonly recoverCommand?: string;
 }

@@ -139,18 +139,12 @@ export async function listEvents(
 }
 
 /** Row of an agent log entry, with the column names of either database. */
-export interface ChildLogRow {
-  readonly seq: number;
-  readonly ts_ms: number;
+export interface ChildLogRow extends Omit<EventRow, 'kind' | 'level' | 'run_id' | 'child_id' | 'payload'> {
   readonly child_id: string;
   readonly run_id: string | null;
   readonly stream: StoredChildLog['stream'];
   readonly message: string;
   readonly parsed: string | null;
-  readonly op_id: string | null;
-  readonly job_id: string | null;
-  readonly graph_id: string | null;
-  readonly node_id: string | null;
 }
 
 export const CHILD_LOG_COLUMNS =

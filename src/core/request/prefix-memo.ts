@@ -2,19 +2,15 @@ import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { keyOf, meaningOf } from '../hash.ts';
+import type { Decision } from '../ports.ts';
 
 /** The outcome for one text, as it appears in the request's report. */
-export interface TextOutcome {
+export interface TextOutcome
+  extends Pick<
+    Decision,
+    'tool' | 'kind' | 'pruneId' | 'whole' | 'lines' | 'keptLines' | 'tokensBefore' | 'tokensAfter'
+  > {
   readonly messageIndex: number;
-  readonly tool: string;
-  readonly kind: string;
-  /** `null` if the text was left whole; `whole` then says why. */
-  readonly pruneId: string | null;
-  readonly whole: string;
-  readonly lines: number;
-  readonly keptLines: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
   /** Tokens that were put aside, counted after any earlier cut; 0 or absent if none were. */
   readonly tokensAside?: number;
   /** Learned boldness level that applied; absent if none was learned. */

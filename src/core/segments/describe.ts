@@ -1,7 +1,7 @@
 import { countLines } from '../../engine/text/lines.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Origin } from '../../engine/types.ts';
-import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
+import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { askedLines, editedFiles } from '../../wires/transcript/call-targets.ts';
 import { isRecovery } from '../../wires/transcript/shell-recovery.ts';
@@ -10,21 +10,16 @@ import { WHOLE_CUTS } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectivesView, Effect, RequestScope, SeenRequest, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
-import { type BodyTexts, containsRecovered, type FindSettings, type FoundText } from '../request/found-text.ts';
+import { containsRecovered, type FindSettings, type FoundText } from '../request/found-text.ts';
+import type { ReadBody } from '../request/read.ts';
 import type { ApplicableSteps } from './apply-directives.ts';
 import { openingOf } from './opening.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
 /** A request whose texts were decided. */
-export interface DecidedSegments {
-  readonly texts: BodyTexts;
-  readonly messages: readonly ScannedMessage[];
-  /** Index of the first parsed message. */
-  readonly first: number;
-  readonly found: readonly FoundText[];
-  readonly callOf: (text: ScannedText) => CallInContext | undefined;
+export interface DecidedSegments
+  extends Pick<ReadBody, 'texts' | 'messages' | 'first' | 'found' | 'callOf' | 'conversationId'> {
   readonly decisionOf: (text: FoundText) => Decision | null;
-  readonly conversationId: string;
   readonly steps: ApplicableSteps;
   readonly scope: RequestScope;
   readonly directives: DirectivesView;
@@ -81,18 +76,13 @@ export class SegmentDescriber {
 }
 
 /** Fields shared by all segments of one text. */
-interface Source {
+interface Source
+  extends Pick<
+    SeenSegment,
+    'tool' | 'callId' | 'callKey' | 'wanted' | 'path' | 'startLine' | 'endLine' | 'edited' | 'exempt'
+  > {
   readonly text: ScannedText;
-  readonly tool: string;
-  readonly callId: string;
-  readonly callKey: string;
-  readonly wanted: string;
-  readonly path: string;
-  readonly startLine: number;
-  readonly endLine: number;
   readonly origin: Origin;
-  readonly edited: readonly string[];
-  readonly exempt: boolean;
 }
 
 function sourceOf(text: ScannedText, call: CallInContext | undefined, settings: DescribeSettings): Source {

@@ -1,6 +1,4 @@
 import { errorCode } from '../../base/causes.ts';
-import type { FailureReporter } from '../../base/failures.ts';
-import type { Clock } from '../../core/ports.ts';
 import { Board } from './blackboard/board.ts';
 import { Children } from './children/children.ts';
 import { type ChildrenOptions, hasEnded } from './children/spec.ts';
@@ -11,18 +9,12 @@ import type { FleetStore, Hints } from './ports.ts';
 import { serverStates } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 
-export interface FleetOptions {
-  readonly store: FleetStore;
-  readonly newId: () => string;
-  readonly clock: Clock;
-  /** The id of this server and its pid. */
-  readonly instanceId: string;
-  readonly pid: number;
+export interface FleetOptions
+  extends Pick<ChildrenOptions, 'store' | 'clock' | 'newId' | 'instanceId' | 'pid' | 'onFailure'> {
   readonly halfLifeMs: number;
   readonly tickMs: number;
   /** `null` if this server starts no children. */
   readonly children: ChildrenOptions | null;
-  readonly onFailure: FailureReporter;
 }
 
 const SWEEP_MS = 60_000;

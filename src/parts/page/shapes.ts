@@ -1,9 +1,13 @@
-import type { ConversationBill } from '../../core/ports/browse.ts';
+import type { ConversationFacets, ListedConversation } from '../../core/ports/browse.ts';
 import type { ColdStashReport } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/ledger.ts';
 import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
+import type { ListedPrune, StoreAges } from '../../core/ports/records.ts';
+import type { SeenSegment } from '../../core/ports/segments.ts';
+import type { ShelfTotals } from '../../core/ports/shelf.ts';
 import type { DeclaredTool } from '../../core/shelf/by-name.ts';
+import type { Annotation, RenderOptions } from '../../engine/text/render.ts';
 
 /** Compactions and pauses, what was put aside at cold moments, and what providers reported about changed history. */
 export interface ContextsShown extends ContextReport, ColdStashReport {
@@ -13,17 +17,12 @@ export interface ContextsShown extends ContextReport, ColdStashReport {
 }
 
 /** A text of a request that was new in it, and what became of it. */
-export interface TextShown {
+export interface TextShown extends Omit<CutShown, 'pruneId'> {
   /** `null` where it was left whole. */
   readonly pruneId: string | null;
   /** Why it was left whole, `''` for a cut. */
   readonly whole: string;
   readonly tool: string;
-  readonly kind: string;
-  readonly lines: number;
-  readonly keptLines: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
 }
 
 /** A request to a model as the events describe it. */
@@ -71,21 +70,9 @@ export interface RequestsAndNotes {
   readonly notes: readonly NoteShown[];
 }
 
-export interface ConversationShown {
-  readonly row: number;
-  readonly project: string;
+export interface ConversationShown extends Omit<ListedConversation, 'baseTurn'> {
   /** The provider verifies this conversation's history, so nothing in it can be changed later. */
   readonly bound: boolean;
-  readonly name: string;
-  readonly task: string;
-  readonly turns: number;
-  readonly messages: number;
-  readonly seenMs: number;
-  /** Product name of the user agent, or `''`. */
-  readonly client: string;
-  /** First words of the user; `''` where they are not kept. */
-  readonly opening: string;
-  readonly bill: ConversationBill | null;
   /** The same for all conversations of a session of the client; `''` if the client names none. */
   readonly session: string;
   /** It stands under another one of its session, which is older: a sub-agent, or what follows a compaction. */
@@ -113,21 +100,14 @@ export interface ConversationsShown {
 }
 
 /** The values by which conversations can be filtered, and whether their first words are stored. */
-export interface FacetsShown {
-  readonly projects: readonly string[];
-  readonly clients: readonly string[];
-  readonly models: readonly string[];
-  readonly wires: readonly string[];
+export interface FacetsShown extends ConversationFacets {
   readonly titles: boolean;
 }
 
-export interface ShelfShown {
+export interface ShelfShown extends Pick<ShelfTotals, 'wouldSave' | 'saved'> {
   /** The dearest first, at most 200. */
   readonly tools: readonly DeclaredTool[];
   readonly more: number;
-  /** The potential saving of shortening the descriptions of unused tools in the chosen days, and the actual one. */
-  readonly wouldSave: { readonly tokens: number; readonly usd: number };
-  readonly saved: { readonly tokens: number; readonly usd: number };
 }
 
 /** A figure by day for each project, model or tool. */
@@ -173,22 +153,14 @@ export interface CutShown {
 }
 
 /** One text of a conversation. Its content is requested by its prune ids; a text that was never cut has none. */
-export interface TextOfTurn {
-  readonly id: string;
+export interface TextOfTurn
+  extends Pick<SeenSegment, 'id' | 'ordinal' | 'tool' | 'path' | 'startLine' | 'endLine' | 'tokens' | 'lines'> {
   readonly row: number;
-  /** Index of its message. */
-  readonly ordinal: number;
   /** The request that brought it first. */
   readonly turn: number;
   readonly role: string;
   readonly type: string;
   readonly effect: string;
-  readonly tool: string;
-  readonly path: string;
-  readonly startLine: number;
-  readonly endLine: number;
-  readonly tokens: number;
-  readonly lines: number;
   /** Time of the request of its turn, in epoch milliseconds. */
   readonly atMs: number;
   readonly directed: 'pin' | 'stash' | 'aside' | 'delete' | null;
@@ -217,38 +189,17 @@ export interface LineShown {
   readonly more: number;
 }
 
-export interface CutOfText {
-  readonly startLine: number;
-  readonly endLine: number;
-  readonly reason: string;
-  /** The line that the model saw in its place. */
-  readonly marker: string;
-}
+export type CutOfText = Omit<Annotation, 'full'>;
 
 /** How cuts are written into what is sent, as the settings have it now. */
-export interface SentAs {
+export interface SentAs extends Required<RenderOptions> {
   /** `prune`, `shadow` (decided, but sent whole) or `off`. */
   readonly mode: string;
-  readonly includeMarkers: boolean;
-  /** Only the first marker of a text is full. */
-  readonly shortMarkers: boolean;
-  /** Each kept line bears its number. */
-  readonly annotateLines: boolean;
 }
 
 /** A part of an original, and which of its lines the model received. */
-export interface TextPart {
-  readonly pruneId: string;
-  readonly tool: string;
-  readonly kind: string;
-  readonly sourceType: string;
+export interface TextPart extends CutShown, Omit<PruneShown, 'row'> {
   readonly goal: string;
-  readonly lines: number;
-  readonly keptLines: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly createdMs: number;
-  readonly expiresMs: number;
   readonly cuts: readonly CutOfText[];
   readonly sent: SentAs;
   readonly part: readonly LineShown[];
@@ -290,30 +241,17 @@ export interface RequestPage {
   readonly next: number | null;
 }
 
-export interface StoreShown {
+export interface StoreShown extends StoreAges {
   readonly prunes: number;
   readonly snapshots: number;
   readonly bytes: number;
-  readonly oldestMs: number | null;
-  readonly newestMs: number | null;
-  readonly nextExpiryMs: number | null;
-  readonly lastExpiryMs: number | null;
   readonly maxBytes: number;
   readonly ttlS: number;
   readonly place: string;
   readonly nowMs: number;
 }
 
-export interface PruneShown {
-  readonly row: number;
-  readonly pruneId: string;
-  readonly tool: string;
-  readonly sourceType: string;
-  readonly lines: number;
-  readonly keptLines: number;
-  readonly createdMs: number;
-  readonly expiresMs: number;
-}
+export type PruneShown = ListedPrune;
 
 export interface PrunePage {
   readonly prunes: readonly PruneShown[];

@@ -35,19 +35,15 @@ const SORTED_BY: Readonly<Record<Exclude<ConversationOrder, 'seen'>, string>> = 
 
 type AboutRow = ProjectConversation & { readonly client: string; readonly opening: string };
 
-interface BillRow {
+interface BillRow
+  extends Pick<
+    ConversationBill,
+    'requests' | 'model' | 'wire' | 'firstMs' | 'dollars' | 'regretDollars' | 'regretTokens' | 'biggestCut'
+  > {
   readonly conversation: string;
   readonly project: string;
-  readonly requests: number;
-  readonly model: string;
   readonly models: number;
-  readonly wire: string;
-  readonly firstMs: number;
-  readonly dollars: number | null;
   readonly without: number | null;
-  readonly regretDollars: number;
-  readonly regretTokens: number;
-  readonly biggestCut: number;
 }
 
 /** A SQL condition with its bound values. */

@@ -1,13 +1,9 @@
-export interface ChildShown {
-  readonly childId: string;
+import type { ChildRecord } from '../ports/children.ts';
+export interface ChildShown
+  extends Pick<ChildRecord, 'childId' | 'role' | 'createdMs' | 'endedMs' | 'stopReason' | 'exitCode'> {
   readonly state: string;
   /** The agent, or the program. */
   readonly what: string;
-  readonly role: string | null;
-  readonly createdMs: number;
-  readonly endedMs: number | null;
-  readonly stopReason: string | null;
-  readonly exitCode: number | null;
   readonly messages: number;
   readonly tokensIn: number;
   readonly tokensOut: number;

@@ -1,4 +1,5 @@
 import type { MissCause, TokenCounts } from '../../../core/ports/ledger.ts';
+import type { LedgerTool } from '../../../core/ports/ledger-report.ts';
 
 /** The cost of past requests, and their cost with cuts. Dollars include only models with a price. */
 export interface PastTotals extends TokenCounts {
@@ -20,14 +21,7 @@ export interface PastTotals extends TokenCounts {
   readonly removedNew: number;
 }
 
-export interface PastTool {
-  readonly tool: string;
-  readonly kind: string;
-  readonly texts: number;
-  readonly cut: number;
-  readonly tokens: number;
-  readonly removed: number;
-}
+export type PastTool = Pick<LedgerTool, 'tool' | 'kind' | 'texts' | 'cut' | 'tokens' | 'removed'>;
 
 /** The report about the sessions on a machine. */
 export interface PastReport {
