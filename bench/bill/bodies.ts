@@ -3,6 +3,7 @@ import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { parsed } from '../../src/wires/json/value.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
+import { historyOf } from './agents.ts';
 import { callsIn, contentOf } from './shown.ts';
 
 /** The requests of a recording on the wire of its agent. */
@@ -15,9 +16,12 @@ export interface Bodies {
   textsIn(body: Buffer): string[];
 }
 
-/** @param isBound - the requests go to Anthropic's API */
-export function bodiesOf(recording: Recording, isBound: boolean): Bodies {
-  return isBound ? messagesBodies(recording) : chatBodies(recording);
+/**
+ * Requests whose history is checked are written for Anthropic's wire, the others as chat completions: the recordings have
+ * no reasoning, by which the product would know it on other wires.
+ */
+export function bodiesOf(recording: Recording): Bodies {
+  return historyOf(recording) === 'free' ? chatBodies(recording) : messagesBodies(recording);
 }
 
 function chatBodies({ messages }: Recording): Bodies {

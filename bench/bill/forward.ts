@@ -13,7 +13,7 @@ import { parseMarker } from '../../src/engine/text/marker.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { type Message, type Recording, type RequestTime, requestTimes } from '../recordings/conversation.ts';
-import { agentFacts } from './agents.ts';
+import { agentFacts, historyOf } from './agents.ts';
 import { type Bodies, bodiesOf } from './bodies.ts';
 import { ProviderClearing } from './clearing.ts';
 import { type Needs, Sent } from './needs.ts';
@@ -113,13 +113,12 @@ class Player {
 
   constructor(parts: PlayerParts) {
     const { messages, agent, usage = [] } = parts.recording;
-    const { userAgent, isBound = false } = agentFacts(agent);
     this.#parts = parts;
     this.texts = new SentTexts(messages);
-    this.#bodies = bodiesOf(parts.recording, isBound);
+    this.#bodies = bodiesOf(parts.recording);
     this.#clearing = new ProviderClearing(messages, parts.perToken);
     this.#models = new Map(usage.flatMap(({ at, model = '' }) => (model === '' ? [] : [[at, model] as const])));
-    this.#userAgent = userAgent;
+    this.#userAgent = agentFacts(agent).userAgent;
   }
 
   async send({ at, answeredMs }: RequestTime): Promise<void> {
@@ -129,7 +128,12 @@ class Player {
     const [client = ''] = this.#userAgent.split('/');
     const project = recording.name;
     const scope = { project, task: '', requestId: `${at}`, client, agent: this.#userAgent };
-    const sender = { client, isSubscription: false, toAnthropic: wire === 'messages', account: 'bench' };
+    const sender = {
+      client,
+      isSubscription: false,
+      toAnthropic: historyOf(recording) === 'anthropic',
+      account: 'bench',
+    };
     const rewritten = await rewriter.rewrite({ body: this.#bodies.bodyAt(at, this.#model), dialect, scope, sender });
     await rewriter.accepted(rewritten);
     rewriter.completed(project, rewritten);

@@ -8,12 +8,14 @@
  * a hash of their sessions, is held back: looked at only when a rule is settled.
  *
  * `--dials` has a row for each setting of MCP_PRUNER_BOLDNESS, `--cold` for each of them one without and one with
- * MCP_PRUNER_COLD_STASH=provider. What Anthropic's API clears is simulated. `--sample` prints facts to be checked by hand.
+ * MCP_PRUNER_COLD_STASH=provider. What Anthropic's API clears is simulated; sessions with models that check the history
+ * have rows of their own. `--sample` prints facts to be checked by hand.
  */
 import { parseArgs } from 'node:util';
 import { table } from '../../src/cli/table.ts';
 import { ownRecordings } from '../recordings/own.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
+import { rowNameOf } from './agents.ts';
 import { ByKind } from './by-kind.ts';
 import { forwarderOf } from './forward.ts';
 import { measure } from './measure.ts';
@@ -82,7 +84,8 @@ async function measureAll({ name, env: settings }: Variant): Promise<ReadonlyMap
     const lost = byKind.add(measured);
     if (values.lost === true) for (const line of lost) process.stdout.write(`${line}\n`);
     if (values.sample !== undefined) facts.push(...factsOfCuts(measured));
-    byAgent.set(agent, [...(byAgent.get(agent) ?? []), measured.sums]);
+    const row = rowNameOf(recording);
+    byAgent.set(row, [...(byAgent.get(row) ?? []), measured.sums]);
   }
   await forwarder.close();
   const sorted = [...byAgent].toSorted(([a], [b]) => (a < b ? -1 : 1));

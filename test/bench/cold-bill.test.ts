@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rowNameOf } from '../../bench/bill/agents.ts';
 import { CLEARED } from '../../bench/bill/clearing.ts';
 import { forwarderOf } from '../../bench/bill/forward.ts';
 import { type Measured, measure } from '../../bench/bill/measure.ts';
@@ -179,9 +180,9 @@ describe('the bill of a recorded session with cold caches', () => {
   });
 });
 
-/** A session of Claude Code, billed by a provider that keeps caches for five minutes. */
-function claudeSession(turns: readonly Turn[]): Recording {
-  const provider = providerOf(5, true);
+/** A session of Claude Code, billed by a provider that keeps caches for so long. */
+function claudeSession(turns: readonly Turn[], cacheMinutes = 5): Recording {
+  const provider = providerOf(cacheMinutes, true);
   const pieces = [SHORT_HEAD, pieceOf(QUESTION)];
   let nowMs = START;
   const entry = (type: string, message: object, requestId?: string) => ({
@@ -190,7 +191,9 @@ function claudeSession(turns: readonly Turn[]): Recording {
   const said = (id: string, block: object, piece: Piece): object => {
     const { input, read, written, output } = provider.request('m', pieces, piece.tokens, nowMs);
     const [cached, cache] = [read ?? 0, written ?? 0];
-    const usage = { cache_read_input_tokens: cached, cache_creation_input_tokens: cache, output_tokens: output };
+    const hour = { cache_creation: { ephemeral_1h_input_tokens: cacheMinutes > 5 ? cache : 0 } };
+    const caches = { cache_read_input_tokens: cached, cache_creation_input_tokens: cache, ...hour };
+    const usage = { ...caches, output_tokens: output };
     const fresh = (input ?? 0) - cached - cache;
     return entry('assistant', { id, content: [block], usage: { ...usage, input_tokens: fresh } }, id);
   };
@@ -205,6 +208,28 @@ function claudeSession(turns: readonly Turn[]): Recording {
   lines.push(said('end', { type: 'text', text: DONE }, pieceOf(DONE)));
   return recordingIn(claudeCode.read(lines.map((line) => JSON.stringify(line)).join('\n'), ''));
 }
+
+describe('a recorded session whose model checks the history', () => {
+  const withModel = (recording: Recording, agent: string, model: string): Recording => {
+    return { ...recording, agent, usage: recording.usage?.map((usage) => ({ ...usage, model })) ?? [] };
+  };
+
+  it.each([
+    ['Codex', 'gpt-6.2-sol', 'Codex, history checked', 0],
+    ['Codex', 'gpt-6.1-sol', 'Codex', 1],
+    ['pi', 'claude-opus-5', 'pi, Claude', 1],
+    ['pi', 'gpt-5.1', 'pi', 1],
+    ['Copilot CLI', 'claude-opus-5', 'Copilot CLI', 1],
+  ])('is treated as the product treats it, in a row of its own: %s with %s', async (agent, model, row, steps) => {
+    const turns = [...readings(30), ...later(40, readings(6, 30))];
+    const recording = withModel(codexSession(turns), agent, model);
+    expect(rowNameOf(recording)).toBe(row);
+    const { sums, texts } = await measured(recording, COLD);
+    expect(sums.steps).toBe(steps);
+    const last = recording.messages.length - 1;
+    expect(recording.messages.some((_, i) => texts.textAt(i, last) === CLEARED)).toBe(row === 'pi, Claude');
+  });
+});
 
 describe('a recorded session of Claude Code', () => {
   const cleared = ({ recording: { messages }, texts }: Measured, at: number): number[] =>
@@ -222,6 +247,12 @@ describe('a recorded session of Claude Code', () => {
     const asked = billOf(recording, cold.texts, providerOf(5, true), SHORT_HEAD);
     expect(dollarsOf(Math.abs(cold.bill.after - asked))).toBeLessThan(CENT);
     expect(dollarsOf(without.bill.after - cold.bill.after)).toBeGreaterThan(5 * CENT);
+  });
+
+  it('has a cache that lives as long as its breakpoints ask for', async () => {
+    const steps = async (minutes: number): Promise<number> =>
+      (await measured(claudeSession([...readings(30), ...later(minutes, readings(3, 30))], 60), COLD)).sums.steps;
+    expect([await steps(60), await steps(70)]).toEqual([0, 1]);
   });
 
   it('stays as it is with few calls, without a pause and with the plain setting', async () => {
