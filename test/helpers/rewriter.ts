@@ -6,7 +6,7 @@ import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import type { Ownership } from '../../src/core/ownership.ts';
 import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
-import type { RequestScope } from '../../src/core/ports/segments.ts';
+import type { DirectivesView, RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, type Policy, PRUNE } from '../../src/core/request/policy.ts';
@@ -67,6 +67,8 @@ export interface RewriterParts {
   readonly isHeldOut?: (conversationId: string) => boolean;
   readonly boldness?: BoldnessSteps;
   readonly owners?: Ownership;
+  /** The directives of all projects. */
+  readonly directives?: () => DirectivesView;
 }
 
 /** A pipeline for bodies of chat completions. */
@@ -89,6 +91,7 @@ export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
 export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
   const clock = parts.clock ?? manualClock();
   const store = parts.store ?? openStore(':memory:', clock);
+  const { directives } = parts;
   return new RequestPipeline({
     store,
     clock,
@@ -116,6 +119,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
     ...(parts.boldness && { boldness: parts.boldness }),
     ...(parts.owners && { owners: parts.owners }),
+    ...(directives && { segments: { directives: { known: directives, view: async () => directives() } } }),
   });
 }
 

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import type { DirectivesView } from '../../src/core/ports/segments.ts';
 import type { Policies } from '../../src/core/request/policy.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
+import { NO_DIRECTIVES } from '../../src/core/segments/apply-directives.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
 import type { RequestContext } from '../../src/proxy/request-context.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
-import { openPipeline, openStore } from '../helpers/rewriter.ts';
+import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { zstdStored } from '../helpers/zstd-frame.ts';
 
@@ -41,9 +43,8 @@ function outputsOf(body: Buffer): string[] {
 const [A, B, C] = [serverLog(200), serverLog(200, 7), serverLog(200, 9)];
 
 /** A prune step whose mode, limits and time can be changed in mid-session. */
-function openSession() {
-  const store = openStore();
-  const pipeline = openPipeline({ store });
+function openSession(parts: RewriterParts = {}) {
+  const pipeline = openPipeline({ store: openStore(), ...parts });
   const mode = { enabled: true, shadow: false };
   const now: { limit: number; room: boolean; late: boolean } = { limit: 1e8, room: true, late: false };
   const all = new ByteBudget(1e8);
@@ -102,6 +103,18 @@ describe('a conversation with reasoning on the responses wire', () => {
       expect([again, whole]).toEqual([first, B]);
       expect(third.length).toBeLessThan(C.length / 2);
     }
+  });
+
+  it('repeats a cut in spite of a pin that another model’s requests obey', async () => {
+    const pins: DirectivesView = { version: '1', empty: false, stepsOf: () => [], of: () => 'pin' };
+    const now: { view: DirectivesView } = { view: NO_DIRECTIVES };
+    const { send } = openSession({ directives: () => now.view });
+    const [first = ''] = outputsOf(await send(bodyOf([A])));
+    expect(first.length).toBeLessThan(A.length / 2);
+    now.view = pins;
+    expect(outputsOf(await send(bodyOf([A, B])))).toEqual([first, B]);
+    expect(outputsOf(await send(bodyOf([A, B], { model: 'gpt-5.1' })))).toEqual([A, B]);
+    expect(outputsOf(await send(bodyOf([A, B])))).toEqual([first, B]);
   });
 
   it('repeats what was sent as a delta when the client sends everything again under the kill switch', async () => {

@@ -143,7 +143,8 @@ export function directRequest(
   if (directives.empty) return withHistory(request, known, known.found);
   const { messages, first, callOf } = read;
   const toolOf = (text: ScannedText): string => (text.use === 'result' ? (callOf(text)?.name ?? text.name) : '');
-  const texts = { messages, first, found: known.found, toolOf, sent: known.sent };
+  const keepsSent = binding === 'verified';
+  const texts = { messages, first, found: known.found, toolOf, sent: known.sent, keepsSent };
   return withHistory(request, known, applyDirectives(read.texts, texts, scope.project, directives, steps, language));
 }
 
@@ -154,8 +155,8 @@ function withHistory(request: ReadRequest, known: KnownHistory, found: readonly 
 }
 
 /**
- * Directives that apply to a request. If the provider verifies the history, only pins apply, because sent texts must
- * not change.
+ * Directives that apply to a request. If the provider verifies the history, only pins of new texts apply, because sent
+ * texts must not change.
  */
 export function viewFor(binding: Binding, directives: DirectivesView): DirectivesView {
   if (binding !== 'verified' || directives.empty) return directives;

@@ -51,6 +51,8 @@ export interface NewTexts {
   readonly toolOf: (text: ScannedText) => string;
   /** Decisions with which texts were sent before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
+  /** A pin does not undo what was sent before, because the provider verifies the history. */
+  readonly keepsSent: boolean;
 }
 
 /** Applies directives to found texts: pinned texts stay whole; stashed and deleted texts are replaced by a marker. */
@@ -78,9 +80,11 @@ export function applyDirectives(
     }
     const cut = directed.filter(({ action }) => action !== 'pin');
     const pinned = directed.filter(({ action }) => action === 'pin');
+    const isPinned = (text: FoundText): boolean =>
+      !(texts.keepsSent && texts.sent.has(text)) && pinned.some(({ segment }) => holds(segment, text));
     const kept = here
       .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
-      .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
+      .map((text) => (isPinned(text) ? { ...text, skip: 'pinned' } : text));
     const replacements = cut.map(({ segment, action }) => {
       const [whole, other] = here.filter((text) => holds(segment, text));
       const earlier = whole?.entire === true && other === undefined ? texts.sent.get(whole) : undefined;

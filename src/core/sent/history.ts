@@ -141,7 +141,7 @@ function asPast(text: FoundText): FoundText {
  * @param records - the applicable records, by prefix or second key of messages
  */
 export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, SentMessage>): ReadRequest {
-  const { body, read, known, found } = request;
+  const { body, read, known, found, binding } = request;
   const sent = new Map(known.sent);
   const adopted: FoundText[] = [];
   read.messages.forEach((message, i) => {
@@ -153,7 +153,8 @@ export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, 
       adopted.push(...here);
       return;
     }
-    const directed = here.filter(({ job, skip }) => job.cutWhole !== undefined || skip === 'pinned');
+    const mayDiffer = binding !== 'verified';
+    const directed = here.filter(({ job, skip }) => mayDiffer && (job.cutWhole !== undefined || skip === 'pinned'));
     const replayed = replay(body, message, i, record, here).filter(
       ({ text }) => !directed.some((one) => isAt(one, text.place)),
     );
