@@ -43,6 +43,8 @@ const HUNK = /^(?:diff --git |@@ -\d)/m;
 export function whyWhole({ call, files, isRepeated, text, conversation, dial }: ResultShown): string {
   if (isRepeated) return 'reread';
   if (isReport(call)) return 'report';
+  // a question is an order to be bold, whatever was asked for
+  if (callFacts(call).hints.question === true) return '';
   if (conversation.names(files.filter((path) => !isLog(path)))) return 'named';
   if (isShortWindow(call, text)) return 'window';
   // dials beyond `careful` have their own bound in the engine
@@ -56,7 +58,7 @@ function isLog(path: string): boolean {
 }
 
 function isShortWindow(call: ToolCall | undefined, text: string): boolean {
-  const limit = callFacts(call).hints.question === true ? 0 : askedLimit(call);
+  const limit = askedLimit(call);
   if (limit > 0 && limit <= WINDOW_LINES) return true;
   const { startLine, endLine } = askedLines(call);
   if (startLine === 0 || endLine - startLine >= WINDOW_LINES) return false;
@@ -64,8 +66,7 @@ function isShortWindow(call: ToolCall | undefined, text: string): boolean {
 }
 
 function isShort(call: ToolCall | undefined, text: string): boolean {
-  const { origin, question } = callFacts(call).hints;
-  if (question === true) return false;
+  const { origin } = callFacts(call).hints;
   const isList = origin === 'search' || origin === 'listing';
   return isList ? text.length < SHORT_ENTRIES_CHARS : text.length < SHORT_DIFF_CHARS && HUNK.test(text);
 }
