@@ -2,7 +2,7 @@
 import { homedir } from 'node:os';
 
 const [command, ...args] = process.argv.slice(2);
-// agents run it after each message: it loads nothing else
+// agents run this after each message, so it loads nothing else
 const isLine = command === 'statusline' && !args.some((arg) => arg === '--help' || arg === '-h');
 
 if (isLine) {

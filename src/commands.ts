@@ -1,6 +1,6 @@
 import type { LazyCommand } from './cli/command.ts';
 
-/** All commands of the program and of its parts, in the order of the help. Each loads when it is called. */
+/** All commands of the program and its parts, in the order of the help. Each is loaded when called. */
 export const commands: Readonly<Record<string, LazyCommand>> = {
   run: {
     group: 'daily',
@@ -107,14 +107,14 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     summary: 'show pruning offline, without a key',
     load: async () => (await import('./cli/demo/demo.ts')).demo,
   },
-  // for the configuration of agents; people need no name for it
+  // used in agents' configurations, hence not listed
   stdio: {
     summary: 'serve MCP over stdin and stdout',
     load: async (edition) => (await import('./cli/stdio.ts')).stdio(await edition()),
   },
 };
 
-/** Names that commands had before the first release, and what replaces each. */
+/** Command names from before the first release, with their replacements. */
 export const renamed: Readonly<Record<string, string>> = {
   stats: 'report --tokens',
   tools: 'report --tools',

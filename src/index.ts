@@ -12,7 +12,7 @@ export {
 export { toClaudeOptions, toCodexArgs } from './agents/providers.ts';
 export { type RunEvent, RunLifecycle, type RunState } from './agents/run-states.ts';
 
-/** Whether Node was started with this file, as runners do with the path that `buildMcpServers` gives. */
+/** Whether Node was started with this file, as by runners that use `buildMcpServers`. */
 function isProgram(): boolean {
   const [, started] = argv;
   try {

@@ -16,9 +16,9 @@ export async function runProgram(manifest: URL, changes: Partial<CliEdition> = {
     version: string;
   };
 
-  // a reader that has seen enough (`mcp-pruner why … | head`) is no failure
+  // a closed pipe (`mcp-pruner why … | head`) is not a failure
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-  // diagnostics that nobody takes must not end a server
+  // a closed stderr must not end a server
   process.stderr.on('error', () => {});
 
   const io: ProcessIo = {

@@ -6,22 +6,22 @@ export interface AgentStart {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether it keeps the terminal. It then receives Ctrl-C directly, and cannot lead its own process group. */
+  /** Whether the agent keeps the terminal. If so, it receives Ctrl-C directly and cannot lead its own process group. */
   readonly onTerminal: boolean;
-  /** Receives its stderr, which is then not passed to this process's own. */
+  /** Receives the agent's stderr, which is then not forwarded to ours. */
   readonly onStderr?: (text: string) => void;
 }
 
 /** Time between SIGTERM and SIGKILL, in milliseconds. */
 const TERMINATE_GRACE_MS = 2_000;
-/** How long to wait for the rest of its stderr after its exit; a child of it may hold the pipe open. */
+/** Wait for remaining stderr output after the exit, since a child process may keep the pipe open. */
 const LAST_WORDS_MS = 200;
 
-/** An agent that runs on this process's streams. */
+/** An agent process that shares this process's streams. */
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #grouped: boolean;
-  /** Settles with its exit code, or 128 and more after a signal. Rejects if it cannot be started. */
+  /** Settles with the exit code (128 plus the number after a signal). Rejects if the agent cannot be started. */
   readonly ended: Promise<number>;
 
   constructor({ command, args, cwd, env, onTerminal, onStderr }: AgentStart) {
@@ -30,7 +30,7 @@ export class AgentProcess {
     this.#child = spawn(command, args, { cwd, env, stdio, detached: this.#grouped });
     const { stderr } = this.#child;
     if (onStderr) stderr?.setEncoding('utf8').on('data', onStderr);
-    stderr?.on('error', () => {}); // a broken pipe delivers no more output
+    stderr?.on('error', () => {}); // a broken pipe delivers no further output
     const silent = new Promise<void>((resolve) => {
       if (stderr) stderr.once('close', resolve);
       else resolve();
@@ -43,10 +43,10 @@ export class AgentProcess {
         if (stderr) setTimeout(done, LAST_WORDS_MS).unref();
       });
     });
-    this.ended.catch(() => {}); // callers that await it handle the error
+    this.ended.catch(() => {}); // callers that await this handle the error
   }
 
-  /** Forwards a signal to it and, if it has its own group, to all processes in the group. */
+  /** Forwards a signal to the agent and, if it leads a process group, to the whole group. */
   signal(signal: NodeJS.Signals): void {
     const { pid } = this.#child;
     if (pid === undefined) return;
@@ -54,15 +54,15 @@ export class AgentProcess {
       if (this.#grouped) process.kill(-pid, signal);
       else this.#child.kill(signal);
     } catch {
-      // it has ended
+      // the process has ended
     }
   }
 
-  /** Sends SIGTERM, and SIGKILL after the grace period. Settles when it has ended. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. Settles when the agent has ended. */
   async terminate(): Promise<void> {
     this.signal('SIGTERM');
     const timer = setTimeout(() => this.signal('SIGKILL'), TERMINATE_GRACE_MS);
-    await this.ended.catch(() => {}); // callers that await it handle the error
+    await this.ended.catch(() => {}); // callers that await this handle the error
     clearTimeout(timer);
   }
 }

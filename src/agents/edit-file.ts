@@ -18,7 +18,7 @@ import { UserError } from '../errors/errors.ts';
 import type { Edit } from './clients/client.ts';
 import { applyEdit, removeEdit } from './edit-text.ts';
 
-/** The result of an edit. */
+/** Result of an edit. */
 export interface EditOutcome {
   readonly file: string;
   readonly outcome: 'written' | 'unchanged' | 'restored' | 'removed' | 'taken out' | 'nothing to undo';
@@ -26,45 +26,45 @@ export interface EditOutcome {
   readonly backup?: string;
 }
 
-/** An edit that is computed but not written yet. */
+/** A computed edit, not yet written. */
 interface Planned {
   readonly outcome: EditOutcome;
-  /** As in the name of its backup. */
+  /** Infix in the name of the backup. */
   readonly infix: string;
   readonly make: () => void;
 }
 
-/** A copy of a file as it was, named after what was written in its place. */
+/** A backup of a file, named after the content that replaced it. */
 interface Backup {
   readonly path: string;
-  /** `null` when there was no file. */
+  /** `null` if there was no file. */
   readonly bytes: Buffer | null;
-  /** Beginning of the hash of what was written then. */
+  /** Beginning of the hash of the written content. */
   readonly writtenHash: string;
-  /** The number of folders that were created for the file. */
+  /** Number of folders created for the file. */
   readonly madeFolders: number;
 }
 
-/** The contents of a file before a change, to restore them if the change fails. */
+/** Contents of a file before a change, for restoring it if the change fails. */
 interface Before {
   readonly path: string;
   readonly bytes: Buffer | null;
   readonly mode: number;
 }
 
-/** What stands between the names of a file and of what was written, in the name of a backup. */
+/** Infix between file name and hash in the name of a backup. */
 function infixOf({ apart }: Pick<Edit, 'apart'>): string {
   return `.before-mcp-pruner${apart === undefined ? '' : `.${apart}`}-`;
 }
 const NO_FILE = '.none';
-/** Mode of new files, and of files with a token. */
+/** Mode of new files, and of files that contain a token. */
 const PRIVATE_MODE = 0o600;
-/** Maximum number of links followed in a row, as on Linux. */
+/** Maximum length of a chain of symbolic links, as on Linux. */
 const MAX_LINKS = 40;
 
 /**
- * Applies edits, all or none of them, and keeps a backup next to each file. A second edit keeps the first backup,
- * unless the user has changed the file in between.
+ * Applies edits, all or none, and keeps a backup next to each file. A second edit keeps the first backup, unless the
+ * user has changed the file in between.
  *
  * @throws UserError and the errors of the file system; every file is then as it was
  */
@@ -73,8 +73,7 @@ export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
 }
 
 /**
- * Undoes edits, all or none of them. An unchanged file is restored byte for byte; otherwise only the edited parts are
- * removed.
+ * Undoes edits, all or none. An unchanged file is restored byte for byte; otherwise only the edited parts are removed.
  *
  * @throws UserError and the errors of the file system; every file is then as it was
  */
@@ -97,7 +96,7 @@ function makeAll(plans: readonly Planned[]): EditOutcome[] {
   return plans.map(({ outcome }) => outcome);
 }
 
-/** Touches only what is not as it was: a file that could not be written cannot be written back either. */
+/** Restores only changed files, because a file that could not be written cannot be restored either. */
 function restore(path: string, bytes: Buffer | null, mode: number): void {
   const now = readBytes(path);
   if (bytes === null) rmSync(path, { force: true });
@@ -159,7 +158,7 @@ function takenOut(current: Buffer, { bytes }: Backup, edit: Edit, file: string):
   return Buffer.from(removeEdit(textOf(current, file) ?? '', textOf(bytes, file), edit));
 }
 
-/** Decoded only if encoding gives the same bytes again. */
+/** Decodes a file; refuses if encoding would not give the same bytes again. */
 function textOf(bytes: Buffer | null, file: string): string | null {
   if (bytes === null) return null;
   const text = bytes.toString('utf8');
@@ -184,11 +183,11 @@ function siblings(file: string, infix: string): string[] {
     const names = readdirSync(dirname(file)).filter((name) => name.startsWith(prefix) && !name.endsWith('.new'));
     return names.map((name) => join(dirname(file), name));
   } catch {
-    return []; // no such folder yet
+    return []; // the folder does not exist yet
   }
 }
 
-/** Where a link leads, whether or not anything is there; many keep such files elsewhere. */
+/** Resolves symbolic links, even to missing files, because many users keep such files elsewhere. */
 function realFile(file: string): string {
   let at = file;
   for (let links = 0; links < MAX_LINKS; links++) {
@@ -220,12 +219,12 @@ function modeOf(file: string): number {
   }
 }
 
-/** Replaces a file atomically: concurrent readers see the old or the new content, never a part. */
+/** Replaces a file atomically: concurrent readers see either the old or the new content. */
 function replaceFile(file: string, bytes: Buffer, mode: number): void {
   const next = `${file}.new`;
   rmSync(next, { force: true });
   writeFileSync(next, bytes, { mode, flag: 'wx' });
-  chmodSync(next, mode); // whatever the umask takes away
+  chmodSync(next, mode); // sets the mode regardless of the umask
   renameSync(next, file);
 }
 
@@ -241,7 +240,7 @@ function removeEmptyFolders(folder: string, count: number): void {
   try {
     rmdirSync(folder);
   } catch {
-    return; // somebody uses it
+    return; // the folder is in use
   }
   removeEmptyFolders(dirname(folder), count - 1);
 }

@@ -22,11 +22,10 @@ interface Document {
 }
 
 /**
- * The text with the entries in it. Only the places that they name are written anew: comments, the spelling of numbers
- * and white space elsewhere stay.
+ * Adds entries to a text. Only these places are rewritten; comments, number formats and white space elsewhere stay.
  *
- * @param text - `null` when there is no file yet
- * @throws UserError when the text cannot be edited without harm
+ * @param text - `null` if there is no file yet
+ * @throws UserError if the text cannot be edited safely
  */
 export function addEntries(text: string | null, edit: JsonEdit): string {
   const before = open(text, edit);
@@ -39,7 +38,7 @@ export function addEntries(text: string | null, edit: JsonEdit): string {
   return before.bom + (text === null ? `${now}\n` : now);
 }
 
-/** The text with every place of an entry as it was in `before`; objects that are then empty are removed. */
+/** Restores every entry to its value in `before`; objects that are then empty are removed. */
 export function removeEntries(text: string, before: string | null, edit: JsonEdit): string {
   const { bom, text: start } = open(text, edit);
   const was = open(before, edit);
@@ -48,7 +47,7 @@ export function removeEntries(text: string, before: string | null, edit: JsonEdi
   return bom + now;
 }
 
-/** The value that a text of JSON with comments holds, or `null` if it is no object. */
+/** Parses JSON with comments; `null` if it is not an object. */
 export function readLooseJson(text: string | null): JsonValue | null {
   const errors: ParseError[] = [];
   const root = parseTree((text ?? '').replace(/^\ufeff/, ''), errors, { allowTrailingComma: true });
@@ -75,7 +74,7 @@ function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, e
   const root = treeOf(text, edit);
   const there = findNodeAtLocation(root, [...path]);
   if (there !== undefined && (ifAbsent || isDeepStrictEqual(contentOf(there), value))) return text;
-  // a value of another type on the way is replaced by an object
+  // a non-object on the path is replaced by an object
   const blocked = path.findIndex((_, i) => {
     const above = i === 0 ? undefined : findNodeAtLocation(root, path.slice(0, i));
     return above !== undefined && above.type !== 'object';
@@ -105,7 +104,7 @@ function withOldValue(text: string, was: Document, { path, isOwn }: JsonEntry, e
   return text;
 }
 
-/** Removes objects above a place that were created for it and are empty now. */
+/** Removes parent objects that were created for an entry and are empty now. */
 function withoutEmpty(text: string, was: Document, path: readonly string[], edit: JsonEdit): string {
   const above = path.slice(0, -1);
   const node = above.length === 0 ? undefined : findNodeAtLocation(treeOf(text, edit), above);
@@ -114,7 +113,7 @@ function withoutEmpty(text: string, was: Document, path: readonly string[], edit
   return withoutEmpty(changed(text, above, undefined), was, above, edit);
 }
 
-/** With the indentation and line ends of the text; everything around the place is unchanged. */
+/** Changes a value, keeping indentation, line ends and everything around it. */
 function changed(text: string, path: readonly (string | number)[], value: JsonValue | undefined): string {
   const edits = modify(text, [...path], value, {}).map((edit) =>
     edit.content === '' ? edit : { ...edit, content: laidOut(text, path, edit) },
@@ -122,7 +121,7 @@ function changed(text: string, path: readonly (string | number)[], value: JsonVa
   return applyEdits(text, edits);
 }
 
-/** The inserted text of an edit, formatted like the rest of the file. */
+/** Inserted text of an edit, formatted like the rest of the file. */
 function laidOut(text: string, path: readonly (string | number)[], { content, length }: JsonTextEdit): string {
   const [, indent = '  '] = /^\s*\{\r?\n([ \t]+)"/.exec(text) ?? [];
   const eol = text.includes('\r\n') ? '\r\n' : '\n';
@@ -145,7 +144,7 @@ function laidOut(text: string, path: readonly (string | number)[], { content, le
   return `${before}${lines.map((line) => outer + line).join('')}${after}${alone ? outer : ''}`;
 }
 
-/** The value of a node; `__proto__` is a key like any other. */
+/** Value of a node; `__proto__` is an ordinary key. */
 function contentOf(node: Node): JsonValue {
   const { type, children = [] } = node;
   if (type === 'array') return children.map(contentOf);

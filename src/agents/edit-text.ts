@@ -4,35 +4,35 @@ import { addEntries, readLooseJson, removeEntries } from './edit-json.ts';
 import { addTables, ownLines, removeTables, tomlSnippet } from './edit-toml.ts';
 
 /**
- * The text of a configuration file with the edit made; everything else in it stays.
+ * Applies an edit to the text of a configuration file; everything else stays.
  *
- * @param text - `null` when there is no file yet
- * @throws UserError when the file cannot be read, or says something else in the same place
+ * @param text - `null` if there is no file yet
+ * @throws UserError if the file cannot be parsed, or has a conflicting value
  */
 export function applyEdit(text: string | null, edit: Edit): string {
   return edit.format === 'json' ? addEntries(text, edit) : addTables(text, edit);
 }
 
 /**
- * The text of a file without the edit, with the earlier contents of its places restored.
+ * Removes an edit from the text of a file, restoring earlier values.
  *
- * @throws UserError when the file cannot be read
+ * @throws UserError if the file cannot be parsed
  */
 export function removeEdit(text: string, before: string | null, edit: Edit): string {
   return edit.format === 'json' ? removeEntries(text, before, edit) : removeTables(text, edit);
 }
 
-/** The content of a file in the places of an edit, as text; empty if there is none. */
+/** The parts of a file written by an edit, as text; empty if there are none. */
 export function ownPart(text: string | null, edit: Edit): string {
   if (text === null) return '';
   if (edit.format === 'toml') return ownLines(text, edit);
   const value = readLooseJson(text);
-  if (value === null) return ''; // nothing that this product wrote
+  if (value === null) return ''; // nothing written by this product
   const found = edit.entries.map(({ path }) => valueAt(value, path)).filter((one) => one !== undefined);
   return found.map((one) => JSON.stringify(one)).join('\n');
 }
 
-/** The lines that the edit adds to the file, for people to copy. */
+/** The lines that the edit would add, for people to copy. */
 export function snippet(edit: Edit): string {
   return edit.format === 'json' ? JSON.stringify(mergeJson({}, edit.entries), null, 2) : tomlSnippet(edit);
 }

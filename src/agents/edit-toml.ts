@@ -10,9 +10,9 @@ const BEGIN = '# >>> mcp-pruner >>>';
 const END = '# <<< mcp-pruner <<<';
 
 /**
- * The text with the keys and tables of an edit between two comments of ours; everything else stays.
+ * Adds an edit's keys and tables between two comments of ours; everything else stays.
  *
- * @throws UserError when the text says something else in the same place, or cannot be read
+ * @throws UserError if the text has conflicting values, or cannot be parsed
  */
 export function addTables(text: string | null, edit: TomlEdit): string {
   const bom = text?.startsWith('\ufeff') ? '\ufeff' : '';
@@ -27,14 +27,14 @@ export function addTables(text: string | null, edit: TomlEdit): string {
   return `${bom}${next}`;
 }
 
-/** The text without what an edit put there. */
+/** Removes an edit from a text. */
 export function removeTables(text: string, edit: TomlEdit): string {
   const { outside } = splitBlocks(text, edit);
   readToml(outside.replace(/^\ufeff/, ''), edit.file);
   return outside;
 }
 
-/** The lines that an edit put into a text. */
+/** The lines of an edit in a text. */
 export function ownLines(text: string, edit: TomlEdit): string {
   return splitBlocks(text, edit).inside;
 }
@@ -65,8 +65,8 @@ function block(lines: readonly string[]): string {
 }
 
 /**
- * Separates our lines from all others. Between our two comments, or to the end where the second one is gone, only keys
- * and tables of the edit are ours: agents that rewrite the file put lines of their own in front of a comment.
+ * Separates our lines from all others. Between our two comments (or to the end if the second one is gone), only the
+ * edit's keys and tables are ours, because agents that rewrite the file insert lines before a comment.
  */
 function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outside: string; readonly inside: string } {
   const outside: string[] = [];
@@ -100,7 +100,7 @@ function isOurs(header: string, tables: TomlTables): boolean {
   return Object.keys(tables).some((own) => name === own || name.startsWith(`${own}.`));
 }
 
-/** Our own lines are keys and headers; an empty line or a comment is somebody else's. */
+/** Our lines are keys and headers; empty lines and comments belong to others. */
 function isCode(line: string): boolean {
   return line !== '' && !line.startsWith('#');
 }
@@ -113,7 +113,7 @@ function refuseConflicts(value: JsonValue, { file, top, tables }: TomlEdit): voi
   throw new UserError(`${file} already has ${taken}: remove that first, or edit the file by hand`);
 }
 
-/** An inline table is closed: only tables below one cannot be added to a valid file. */
+/** Refuses inline tables, because nothing can be added to them. */
 function refuseInline(value: JsonValue, next: string, { file, tables }: TomlEdit): void {
   try {
     parse(next);
@@ -135,6 +135,6 @@ function readToml(text: string, file: string): JsonValue {
 }
 
 function parse(text: string): JsonValue {
-  // whole numbers beyond 2^53 are valid TOML too
+  // whole numbers beyond 2^53 are valid TOML, too
   return parseToml(text, { integersAsBigInt: 'asNeeded' }) as JsonValue;
 }

@@ -3,43 +3,43 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** How an agent starts a stdio MCP server. */
+/** How to start a stdio MCP server. */
 export interface McpServerConfig {
   readonly command: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** MCP servers by the name under which an agent shows them. */
+/** MCP servers by displayed name. */
 export type McpServers = Readonly<Record<string, McpServerConfig>>;
 
-/** The MCP part of a runner's options for an agent's provider. */
+/** MCP options of a runner for an agent's provider. */
 export interface ProviderRunOptions {
-  /** Absent when no server is to be started. */
+  /** Absent if no server is to be started. */
   readonly mcpServers?: McpServers;
 }
 
 export interface BuildOptions {
-  /** Reports, in one line, why the pruner is not used in this run. */
+  /** Called with one line about why the pruner is not used in this run. */
   readonly onDiagnostic?: (line: string) => void;
-  /** Whether a path is a file that can be read. */
+  /** Whether a path is a readable file. */
   readonly isReadableFile?: (path: string) => boolean;
-  /** Where the server's entry point may be when `JEEVES_MCP_PRUNER_PATH` names none, best first. */
+  /** Fallback paths of the server's entry point if `JEEVES_MCP_PRUNER_PATH` is not set, best first. */
   readonly candidates?: readonly string[];
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Name of the server in every agent's configuration. */
+/** Server name in all agents' configurations. */
 export const SERVER_NAME = 'pruner';
 const DEFAULT_PRUNER_URL = 'http://localhost:8000/prune';
 const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);
 
 /**
  * The MCP servers of a run, from the runner's environment: `JEEVES_PRUNER_ENABLED`, `JEEVES_PRUNER_URL` and
- * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). No value of these makes a run fail.
+ * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). Invalid values never make a run fail.
  *
- * @param cwd - the folder of the run, absolute; commands run there
+ * @param cwd - absolute working directory of the run and its commands
  * @returns `undefined` if the pruner is disabled or its configuration is unusable
  */
 export function buildMcpServers(env: Env, cwd: string, options: BuildOptions = {}): McpServers | undefined {
@@ -62,7 +62,7 @@ export function buildMcpServers(env: Env, cwd: string, options: BuildOptions = {
   return { [SERVER_NAME]: { command: 'node', args: [entry], env: { PRUNER_URL: url, MCP_PRUNER_CWD: cwd } } };
 }
 
-/** Whether a switch of the environment is on: `1`, `true`, `yes` or `on`, in any case. */
+/** Whether an environment switch is on: `1`, `true`, `yes` or `on`, in any case. */
 export function isTrue(text: string | undefined): boolean {
   return TRUE_WORDS.has(text?.trim().toLowerCase() ?? '');
 }
@@ -71,7 +71,7 @@ export function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text);
 }
 
-/** The entry point that the environment names, or else the first of the usual places that has one. */
+/** The entry point given by the environment, or else the first existing candidate. */
 export function findEntry(env: Env, cwd: string, options: BuildOptions = {}): string | undefined {
   const { isReadableFile = readableFile, candidates } = options;
   const named = env.JEEVES_MCP_PRUNER_PATH;
@@ -79,7 +79,7 @@ export function findEntry(env: Env, cwd: string, options: BuildOptions = {}): st
   return paths.find(isReadableFile);
 }
 
-/** The package as its user installed it, then the build next to this file, then the build of the source tree. */
+/** The installed package, then the build next to this file, then the build of the source tree. */
 function entryCandidates(): string[] {
   const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
   const beside = [here('../index.js'), here('../../dist/index.js')];

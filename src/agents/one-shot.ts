@@ -1,7 +1,7 @@
 import { findClient } from './clients/all.ts';
 import type { ClientPlace, Launch } from './clients/client.ts';
 
-/** Arguments between the wiring and the prompt, for an agent that answers one prompt and ends. */
+/** Arguments before the prompt with which an agent answers one prompt and exits. */
 const ONE_SHOT: Readonly<Record<string, readonly string[]>> = {
   codex: ['exec', '--skip-git-repo-check'],
   'codex-chat': ['exec', '--skip-git-repo-check'],
@@ -22,10 +22,7 @@ export interface OneShot {
   readonly folder: string;
 }
 
-/**
- * How to start an agent for one prompt, wired to an address of the proxy; `null` if no such agent can be started this
- * way.
- */
+/** How to start an agent for one prompt through a proxy URL; `null` if the agent does not support this. */
 export function launchOnce(
   agent: string,
   { url, prompt, model, folder }: OneShot,

@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Names the socket at which a runner listens for the MCP server of its run. */
+/** Variable with the socket on which a runner listens for its run's MCP server. */
 export const PRESENCE_VARIABLE = 'MCP_PRUNER_RUN_SOCKET';
 
-/** Sent before a regular exit; a connection that closes without it means that the server died. */
+/** Sent before a regular exit; if the connection closes without it, the server has crashed. */
 const FAREWELL = 'bye';
 
 export interface PresenceEvents {
-  /** A server of this run is there. */
+  /** Called when a server of this run connects. */
   readonly onUp: () => void;
-  /** The last one that was there has died. */
+  /** Called when the last connected server has crashed. */
   readonly onLost: () => void;
 }
 
 /**
- * Listens for the MCP server of a run. The agent starts and ends the server, so only the open connection shows that it
+ * Listens for the MCP server of a run. The agent starts and stops the server, so only the open connection shows that it
  * is alive.
  *
- * @param path - of a socket that does not exist yet
+ * @param path - path of a socket that does not exist yet
  * @returns a function that stops listening
  */
 export async function listenForPresence(path: string, { onUp, onLost }: PresenceEvents): Promise<() => void> {
@@ -29,7 +29,7 @@ export async function listenForPresence(path: string, { onUp, onLost }: Presence
     socket.setEncoding('utf8').on('data', (text: string) => {
       received = (received + text).slice(0, FAREWELL.length);
     });
-    socket.on('error', () => {}); // closes as well
+    socket.on('error', () => {}); // 'close' follows
     socket.on('close', () => {
       alive.delete(socket);
       if (received !== FAREWELL && alive.size === 0) onLost();

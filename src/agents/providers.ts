@@ -1,6 +1,6 @@
 import type { McpServers, ProviderRunOptions } from './mcp-servers.ts';
 
-/** Options of the Claude Agent SDK that start these servers; nothing at all when there are none. */
+/** Options of the Claude Agent SDK that start these servers; empty if there are none. */
 export function toClaudeOptions({ mcpServers }: ProviderRunOptions): { readonly mcpServers?: McpServers } {
   return mcpServers === undefined ? {} : { mcpServers };
 }
@@ -8,7 +8,7 @@ export function toClaudeOptions({ mcpServers }: ProviderRunOptions): { readonly 
 /**
  * Arguments of `codex` that start these servers.
  *
- * @throws RangeError for a name or a variable that the `--config` option cannot spell
+ * @throws RangeError for a name or variable that `--config` cannot represent
  */
 export function toCodexArgs({ mcpServers = {} }: ProviderRunOptions): string[] {
   return Object.entries(mcpServers).flatMap(([name, { command, args, env = {} }]) => {

@@ -1,4 +1,4 @@
-/** The state of the MCP pruner of one run; the log shows it as `run:<state>`. */
+/** State of the MCP pruner in one run; logged as `run:<state>`. */
 export type RunState = 'init' | 'mcp_pruner_disabled' | 'starting' | 'running' | 'degraded' | 'shutdown';
 
 /** An event of a run. */
@@ -14,20 +14,20 @@ export type RunEvent =
 interface Transition {
   readonly to: RunState;
   readonly message: string;
-  /** The run lost a tool that it should have had. */
+  /** The run lacks a tool that it should have. */
   readonly isFault?: boolean;
 }
 
-/** A transition as it is reported. */
+/** A state transition, as reported. */
 export interface RunReport {
-  /** With the names of both states, for a log. */
+  /** Log line with the names of both states. */
   readonly line: string;
-  /** For the user: no names of states. */
+  /** Text for the user, without state names. */
   readonly text: string;
   readonly isFault: boolean;
 }
 
-/** Every transition there is. None fails a run, and none is undone within it: the next run begins at `init`. */
+/** All transitions. None fails a run, and none is reversible within it: the next run begins at `init`. */
 const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, Transition>>>>> = {
   init: {
     disabled_by_config: { to: 'mcp_pruner_disabled', message: 'no MCP server in this run' },
@@ -59,7 +59,7 @@ const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, T
   shutdown: {},
 };
 
-/** Follows the pruner of one run. Events that mean nothing in a state are ignored. */
+/** State machine for the pruner in one run. Events without a transition are ignored. */
 export class RunLifecycle {
   readonly #report: (report: RunReport) => void;
   #state: RunState = 'init';
@@ -72,9 +72,9 @@ export class RunLifecycle {
     return this.#state;
   }
 
-  /** @param detail - more about the reason, for the log */
+  /** @param detail - further details for the log */
   on(event: RunEvent, detail?: string): void {
-    // an agent that ends before its server was ever seen could not start it
+    // if the agent ends before its server was seen, the server could not be started
     if (event === 'phase_ended' && this.#state === 'starting') this.on('connect_failed');
     const transition = transitions[this.#state][event];
     if (transition === undefined) return;

@@ -12,21 +12,21 @@ import type { StepOptions } from '../gc/take-step.ts';
 import { type ProviderName, providerFacts } from '../wires/providers/facts.ts';
 import type { Context } from './context.ts';
 
-/** Old results that are put aside at cold moments: what decides about them, and their books. */
+/** Components for putting old results aside while the provider's cache is cold. */
 export interface Cold {
   readonly books: ColdBooks;
-  /** Whether a provider is on this machine or its network. */
+  /** Whether a provider is on this machine or the local network. */
   isLocal(wire: string, cloud?: ProviderName): boolean;
-  /** Puts old results aside; `edits` lets the provider do so. */
+  /** Returns collectors that put old results aside; `edits` lets the provider do so. */
   ports(options: StepOptions): { readonly coldCollector: ColdStash; readonly providerEdits: ColdProviderEdits };
 }
 
-/** The provider of each wire that is not a cloud's. */
+/** Provider of each wire that does not belong to a cloud. */
 const providerOf = new Map<string, ProviderName>(
   [...providerFacts].reverse().flatMap(({ name, wires }) => wires.map((wire) => [wire, name] as const)),
 );
 
-/** Whether it is switched on is a matter of each project. */
+/** Opens the components. Whether they are active is decided per project. */
 export function openCold(
   { settings, store, clock, failures, projectBook }: Context & { readonly projectBook: ProjectBook },
   count: (sums: readonly SumGroup[]) => void,

@@ -28,51 +28,51 @@ import { partTools } from './part.ts';
 import { decisionCacheOf } from './pipeline.ts';
 import type { RecallSink } from './recall-thread.ts';
 
-/** The services of every server, on HTTP or stdio. Tools, wires and routes use them. */
+/** Services of every server, HTTP or stdio, used by tools, wires and routes. */
 export interface Services extends Context, Observers {
-  /** `null` when the engine ranks alone. */
+  /** `null` if the engine ranks alone. */
   readonly scorer: OpenScorer | null;
-  /** Decides about texts, each once; large ones on threads of their own. */
+  /** Decides about each text once; about large texts on worker threads. */
   readonly decisionCache: DecisionCache;
   readonly pruner: Pruner & BulkPruner;
-  /** Called for each text that a call pruned. */
+  /** Called for each text pruned by a tool call. */
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
-  /** As `pruner`, but never asks another swe-pruner: two servers that point at each other would loop. */
+  /** Like `pruner`, but never uses another swe-pruner, because two servers pointing at each other would loop. */
   readonly ownPruner: Pruner;
-  /** The turns that requests take for long work on the main thread. */
+  /** Scheduler of long work on the main thread. */
   readonly turns: Turns;
   readonly contextGc: ContextGc;
-  /** The ledger: the cost of requests, and the effect of pruning. */
+  /** The ledger: costs of requests, and effects of pruning. */
   readonly ledger: Ledger;
-  /** As `OpenLedger.ledgerStarted`. */
+  /** See `OpenLedger.ledgerStarted`. */
   readonly ledgerStarted: Promise<void>;
   /** Learns how boldly texts are cut; `null` if learning is off. */
   readonly learner: Learner | null;
   readonly prices: Prices;
-  /** The lengths at which clients compact. */
+  /** Lengths at which clients compact. */
   readonly thresholds: LearnedThresholds;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
-  /** Settings that projects have of their own. */
+  /** Per-project settings. */
   readonly projectBook: ProjectBook;
-  /** Searches what was kept. */
+  /** Searches stored results. */
   readonly recall: Recall;
-  /** Puts old results aside at cold moments. */
+  /** Puts old results aside while the provider's cache is cold. */
   readonly cold: Cold;
-  /** Starts to decide about built-in texts of each kind, so that no request waits until that code is compiled. */
+  /** Decides about sample texts of each kind in the background, so that no request waits for code compilation. */
   warmUp(): void;
-  /** Called for each request, because the store's upkeep waits for a pause between requests. */
+  /** Called for each request; the store's upkeep waits for a pause between requests. */
   onRequest(): void;
   health(): HealthReport;
-  /** Writes what waits, ends the store's upkeep and closes it. */
+  /** Flushes pending writes, stops the store's upkeep, and closes the store. */
   close(): Promise<void>;
 }
 
-/** Whether the engine's code is compiled: code belongs to the process, which may have several servers. */
+/** Whether the engine was warmed up. Per process, which may run several servers. */
 let isWarm = false;
 
 /**
- * Builds the services over a context. A new service needs a field of `Services`, a line here, and a line in `close`.
+ * Builds the services over a context. A new service needs a field in `Services`, a line here, and a line in `close`.
  */
 export function openServices(
   context: Context,
@@ -94,7 +94,7 @@ export function openServices(
   const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
   const upkeep = openUpkeep(context, projectBook, sink);
   const onPruned = (result: PruneTextResult): void => {
-    upkeep.request(); // its original is to be packed
+    upkeep.request(); // its original needs compression
     countPruned?.(result);
   };
   return {
@@ -134,7 +134,7 @@ export function openServices(
   };
 }
 
-/** What decides about texts: the scorer, the worker threads, and the cache of their decisions. */
+/** Components that decide about texts: scorer, worker threads, and decision cache. */
 function openDeciding(context: Context) {
   const { settings, store, clock, failures } = context;
   const scorer = openBackend(context);
@@ -184,7 +184,7 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
   return new Upkeep(kept, failures.of('upkeep'));
 }
 
-/** @param own - assigns originals to the projects of the caller */
+/** @param own - assigns originals to the caller's project */
 export function openPruners(
   parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'cold' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,
@@ -212,7 +212,7 @@ export function openPruners(
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
 }
 
-/** @param flush - writes what requests showed and is not written yet */
+/** @param flush - flushes pending observations of requests */
 export function openContextGc({ store, failures, clock }: Context, flush: () => Promise<void>): ContextGc {
   const onFailure = failures.of('segments');
   return new ContextGc({
@@ -248,7 +248,7 @@ export function openIdempotency({ settings, store, events, failures, clock, log 
   });
 }
 
-/** The backend that the settings ask for; `null` when the engine ranks alone. */
+/** Opens the configured scoring backend; `null` if the engine ranks alone. */
 function openBackend({ settings, log, clock }: Base): OpenScorer | null {
   const { backend } = settings;
   return openScorer({

@@ -19,13 +19,13 @@ import type { Finding } from './finding.ts';
 import type { Edition } from './part.ts';
 import { openStore } from './store.ts';
 
-/** Makes the ids of requests: ulids that ascend within the process. */
+/** Creates request ids: ulids that ascend within the process. */
 export function requestIds(): () => string {
   const next = monotonicFactory(pooledRandom());
   return () => next();
 }
 
-/** Random numbers in [0, 1) from a pool of bytes: `ulid` would ask the system sixteen times for each id. */
+/** Random numbers in [0, 1) from pooled bytes; `ulid` would call the system's generator sixteen times per id. */
 function pooledRandom(): () => number {
   const pool = new Uint8Array(4096);
   let next = pool.length;
@@ -47,12 +47,12 @@ export interface Ids {
 
 export const ids: Ids = { uuid: () => randomUUID(), secret: () => randomBytes(16).toString('hex') };
 
-/** The run id of audit events, which belong to no conversation. */
+/** Run id of audit events, which belong to no conversation. */
 const SERVER_RUN = 'server';
 const HASH_CHARS = 8;
 const MAX_NAMES = 100;
 
-/** Notes who signed in to the page. */
+/** Records sign-ins on the page. */
 export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>): (keyId: string) => void {
   return (keyId) => {
     events.add([auditEvent(clock.nowMs(), 'signed_in', { key_id: keyId === '' ? null : keyId })]);
@@ -60,8 +60,8 @@ export function signInsOf({ events, clock }: Pick<Context, 'events' | 'clock'>):
 }
 
 /**
- * Adds an event if the settings differ from the last start on this store. It has the names of the changed
- * settings, not their values. Never rejects.
+ * Adds an event if the settings changed since the last start on this store, with the changed names but no values. Never
+ * rejects.
  */
 export async function noteSettings({ edition, settings, store, events, clock, failures }: Context): Promise<void> {
   try {
@@ -78,7 +78,7 @@ export async function noteSettings({ edition, settings, store, events, clock, fa
   }
 }
 
-/** A short hash of the shown value of each setting; for a secret, only of whether it is set. */
+/** A short hash of each setting's displayed value; for secrets, only of whether they are set. */
 function hashesOf(settings: Settings, { rows }: SettingTable): Record<string, string> {
   return Object.fromEntries(
     rows.map(({ key, setting }) => {
@@ -93,12 +93,12 @@ function auditEvent(tsMs: number, kind: string, payload: EventRecord['payload'])
   return { tsMs, kind, level: 'info', runId: SERVER_RUN, opId: null, payload, audit: true };
 }
 
-/** The callers that the settings allow. */
+/** Callers permitted by the settings. */
 export function callersOf({ allowedHosts, allowedOrigins, host }: Settings): Allowed {
   return allowedCallers([...allowedHosts, host], allowedOrigins, !isLoopbackHost(host));
 }
 
-/** The log level and the message for the failures of each part. */
+/** Log level and message for the failures of each part. */
 const parts = {
   projects: { level: 'warn', message: 'settings of projects could not be read' },
   pruning: { level: 'warn', message: 'pruning fell back' },
@@ -130,7 +130,7 @@ export class Failures {
     this.#log = log;
   }
 
-  /** The failure reporter of a part, or of an extension by its name. */
+  /** The failure reporter of a part, or of a named extension. */
   of(part: keyof typeof parts | { readonly extension: string }): FailureReporter {
     const { level, message } =
       typeof part === 'string' ? parts[part] : ({ level: 'warn', message: part.extension } as const);
@@ -138,36 +138,36 @@ export class Failures {
       try {
         this.#log[level]({ ...about, reason, err }, message);
       } catch {
-        // the log itself failed, and its caller must not fail
+        // the log itself failed, which must not affect the caller
       }
     };
   }
 }
 
-/** The inputs of a start: everything is built over them. */
+/** Inputs of a start. */
 export interface Base {
   readonly edition: Edition;
   readonly settings: Settings;
   readonly log: Log;
   readonly version: string;
   readonly clock: Clock;
-  /** The environment and the folder of this process, for the programs that it starts. */
+  /** Environment and working directory of this process, for child programs. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
-  /** The sources of the settings, and remarks about them. */
+  /** Sources of the settings, and warnings about them. */
   readonly loaded?: Pick<Loaded, 'origins' | 'warnings'>;
-  /** Where the built files of the page are, if not where the build puts them. */
+  /** Folder of the built page. Default: where the build puts it. */
   readonly pageFolder?: string;
-  /** Requests in a row without a saving that raise the alarm; for tests. Default: 50. */
+  /** Number of consecutive requests without savings that raises the alarm; for tests. Default: 50. */
   readonly alarmAfter?: number;
-  /** Runs the checks of `mcp-pruner doctor` on this installation. */
+  /** Runs the `mcp-pruner doctor` checks on this installation. */
   readonly examine?: () => Promise<readonly Finding[]>;
 }
 
-/** The log of events, for parts that add to it or follow it. */
+/** The event log, for parts that add or follow events. */
 export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
 
-/** The base parts with the store and its state: everything that a server needs to report its health. */
+/** Base inputs, the store and its state: everything needed to report health. */
 export interface Context extends Base {
   readonly store: StoreHandle;
   /** Reports failures that did not stop a request. */
@@ -176,13 +176,13 @@ export interface Context extends Base {
   readonly ids: Ids;
   /** The log of events. */
   readonly events: Events;
-  /** Writes in the background, for all parts together. */
+  /** Write-behind queue shared by all parts. */
   readonly behind: WriteBehind;
-  /** @param backendState - of the backend, once there is one */
+  /** @param backendState - state of the backend, once it is open */
   health(backendState?: string): HealthReport;
 }
 
-/** Opens the store and the log of events over it. */
+/** Opens the store and its event log. */
 export async function openContext(base: Base): Promise<Context> {
   const { edition, settings, log, version, clock } = base;
   const failures = new Failures(log);
@@ -223,7 +223,7 @@ export async function openContext(base: Base): Promise<Context> {
         store_id: storeId ?? undefined,
         mode,
         backend: settings.backend,
-        // no more than the origin: an address may hold a key
+        // only the origin, because a URL may contain a key
         ...upstreamOrigins(settings),
         backend_state: backendState,
       };
@@ -232,13 +232,13 @@ export async function openContext(base: Base): Promise<Context> {
   };
 }
 
-/** Returns the store's id from memory, `null` until the store has answered; each call asks again while it has not. */
+/** Returns the store's id once known; until then `null`, and each call queries the store again. */
 function idOnceKnown(store: StoreHandle): () => string | null {
   let id: string | null = null;
   let asking = false;
   const ask = async (): Promise<void> => {
     asking = true;
-    id = await store.id().catch(() => null); // the state of the store is reported as well
+    id = await store.id().catch(() => null); // a store failure is already part of the health report
     asking = false;
   };
   void ask();
@@ -248,7 +248,7 @@ function idOnceKnown(store: StoreHandle): () => string | null {
   };
 }
 
-/** The state of the store; `ok` only while it can also be written. */
+/** State of the store; `ok` only while it is writable. */
 function storeHealth(store: StoreHandle): { readonly store: string; readonly store_failing_since?: string } {
   const reason = store.problem()?.reason ?? 'ok';
   const sinceMs = store.failingSinceMs();
@@ -266,7 +266,7 @@ function upstreamOrigins(settings: Settings): Record<string, string> {
 
 const ADDRESSES = new Set<string>(providerFacts.map(({ field }) => field));
 
-/** A report for a caller who must not learn where requests are forwarded to. */
+/** Removes upstream URLs from a report, for callers who must not see them. */
 export function withoutAddresses(report: HealthReport): HealthReport {
   const shown = Object.entries(report).filter(([field]) => !ADDRESSES.has(field));
   return Object.fromEntries(shown) as HealthReport;

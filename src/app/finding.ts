@@ -1,4 +1,4 @@
-/** A finding about an installation; `advice` says what to do. Only a failure makes the exit code of `doctor` 1. */
+/** A finding about an installation; `advice` says what to do. Only failures make `doctor` exit with 1. */
 export interface Finding {
   readonly level: 'ok' | 'note' | 'failure';
   readonly what: string;

@@ -8,10 +8,7 @@ import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import { frontRate, type Prices } from '../ledger/prices.ts';
 import type { Context } from './context.ts';
 
-/**
- * Opens the ledger over a store. A broken price file is not fatal: its models are then counted in tokens only, not in
- * dollars.
- */
+/** Opens the ledger over a store. A broken price file is not fatal: its models are counted in tokens only. */
 export function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
   const { settings, store, events, failures, clock, log, behind } = context;
   const onFailure = failures.of('ledger');
@@ -50,18 +47,15 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
 
 /** Counters of bills, for metrics. */
 export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
-  /** A client compacted a conversation, or was spared it. */
+  /** Called when a client compacted a conversation, or a compaction was avoided. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
-  /**
-   * A request was billed; `rate` is in dollars for a token at its front, where the tools are, and `null` without a
-   * price.
-   */
+  /** Called for each billed request; `rate` is the price in dollars of a token in the tools, `null` if unknown. */
   readonly onRated?: (turn: LedgerTurn, rate: number | null, head: HeadSaving) => void;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Counts each call, and logs at most one per hour. */
+/** Counts every call, but logs at most once per hour. */
 function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
   let loggedMs = Number.NEGATIVE_INFINITY;
   return (figures: number): void => {
@@ -72,14 +66,14 @@ function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (fig
   };
 }
 
-/** The ledger, and the learner that uses it; `null` if learning is off. */
+/** The ledger and its learner; `null` if learning is off. */
 interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;
   readonly prices: Prices;
-  /** The lengths at which clients compact. */
+  /** Lengths at which clients compact. */
   readonly thresholds: LearnedThresholds;
-  /** Settles after the first write to the store, which announces this process to others. Never rejects. */
+  /** Settles after the first store write, which announces this process to others. Never rejects. */
   readonly ledgerStarted: Promise<void>;
 }
 
@@ -93,7 +87,7 @@ function learnerOver({ store, clock, log, failures }: Context): Learner {
   });
 }
 
-/** The prices; problems in their files are logged. */
+/** Loads the prices, and logs problems in their files. */
 function loggedPrices({ settings, log }: Pick<Context, 'settings' | 'log'>): Prices {
   const prices = pricesOf(settings);
   for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);

@@ -34,69 +34,65 @@ import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
-  /** The parts that are on. */
+  /** Enabled parts. */
   readonly opened: readonly OpenPart[];
   readonly destinations: Destinations;
   readonly hops: LoopGuard;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
-  /** The alarm that is raised if requests with large results save nothing. */
+  /** The alarm for large requests without savings. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
-  /** Fires when the server stops, so that endless answers do not delay that. */
+  /** Aborted when the server stops, so that endless answers do not delay it. */
   readonly stopping: AbortSignal;
-  /** The face of the tools of `/rpc`. Its `maxInputBytes` limits the body of `/rpc`; `/prune` accepts half as much. */
+  /** The tools of `/rpc`. `maxInputBytes` limits the body of `/rpc`; `/prune` accepts half as much. */
   readonly face: ToolFace;
 }
 
-/** Answers requests for its routes, and passes on all others. */
+/** Handles requests for its routes, and passes on all others. */
 export type View = RequestHandler;
 
-/** A viewer whose requests are answered from a view of their own. */
+/** A viewer whose requests are answered from a separate view. */
 export interface Viewing {
-  /** The project that the viewer works in. */
+  /** The viewer's project. */
   readonly project: string;
-  /** Marks what is added as the viewer's. */
+  /** Event log that marks added events as the viewer's. */
   readonly events: Events;
-  /** Assigns originals to the project of the viewer. */
+  /** Assigns originals to the viewer's project. */
   readonly own: (pruneIds: readonly string[]) => Promise<void>;
-  /** The part of the store that the viewer may see; `null`: the whole store. */
+  /** The part of the store that the viewer may see; `null` for the whole store. */
   readonly store: StoreHandle | null;
   readonly pageAccess: PageAccess;
-  /** The findings about the server that a viewer of some projects may see. */
+  /** Server findings that a viewer of some projects may see. */
   readonly findings: (health: HealthReport) => readonly Finding[];
   readonly chargeTexts: NonNullable<ViewParts['chargeTexts']>;
 }
 
-/** The input with which a part chooses views. */
+/** Inputs with which a part selects views. */
 export interface OpenView {
   readonly parts: MountParts;
-  /** Origins and hosts that may call. */
+  /** Permitted origins and hosts. */
   readonly allowed: Allowed;
   /** Records a sign-in on the page. */
   readonly onSignedIn: (keyId: string) => void;
   readonly openView: (viewing: Viewing) => View;
 }
 
-/**
- * The parts from which the routes of one viewer are built. Without a part that chooses views, there is one
- * viewer.
- */
+/** Inputs for the routes of one viewer. Without a part that selects views, there is only one viewer. */
 export interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
-  /** Reads the ledger for the page, if that is not the ledger itself. */
+  /** Ledger view for the page, if different from the ledger itself. */
   readonly pageLedger?: LedgerReader;
-  /** Counts texts to be pruned against the limits of the request's key. @throws PrunerError beyond them */
+  /** Charges texts to prune to the limits of the request's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** The project that a narrow viewer works in. */
+  /** The project of a narrow viewer. */
   readonly viewerProject?: string;
-  /** The viewer sees some projects only: neither optional parts nor what concerns the whole server. */
+  /** The viewer sees only some projects, without optional parts and server-wide data. */
   readonly isNarrow?: boolean;
 }
 
 /**
- * The routes, in the order in which they are mounted. `localGuard(access)` admits the callers that the settings allow.
- * A new route is a function and a row. A route that shows data belongs to `views`, and sees only the store of its
- * viewer.
+ * Routes in mounting order. `localGuard(access)` admits the callers permitted by the settings. A new route is a
+ * function and a row. Routes that show data belong to `views`, and see only their viewer's store.
  */
 const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOptions) => void)[] = [
   mountRpc,
@@ -140,25 +136,25 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
           parts,
           allowed: callersOf(parts.settings),
           onSignedIn: signInsOf(parts),
-          // callers who come to a view of their own were admitted by the part
+          // callers with a view of their own were already admitted by the part
           openView: (viewing) => viewOf(viewPartsOf(parts, viewing), { ...open, anyHost: true }),
         }),
   );
   mountPassthrough(app, parts);
   app.use((req, res) => {
-    const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // keys are neither required nor logged here
+    const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // this handler neither requires nor logs keys
     sendError(res, 'not_found', `Nothing at ${req.method} ${path}. ${errorTable.not_found.hint}`);
   });
   app.use(onThrown(parts));
   return app;
 }
 
-/** The views of the part whose viewers see different data, if one is on. */
+/** The views of the enabled part with per-viewer data, if any. */
 function viewsOf({ opened }: MountParts): OpenPart['views'] {
   return opened.find(({ views }) => views !== undefined)?.views;
 }
 
-/** The services over what a viewer may see. */
+/** The services restricted to what a viewer may see. */
 function viewPartsOf(
   parts: MountParts,
   { project, events, own, store, findings, pageAccess, chargeTexts }: Viewing,
@@ -192,7 +188,7 @@ function viewPartsOf(
   return { ...narrowed, tools: openTools(narrowed, parts.face), pageLedger, ...further };
 }
 
-/** Answers errors that reached express: as JSON, like all other errors, and without a stack. */
+/** Answers errors that reached express as JSON, like all other errors, and without a stack trace. */
 function onThrown({ log }: MountParts): ErrorRequestHandler {
   return (err: unknown, _req, res, _next) => {
     const status = err instanceof Error && 'status' in err && typeof err.status === 'number' ? err.status : 500;
@@ -209,7 +205,7 @@ function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions
   const guard = localGuard(access);
   const views = viewsOf(parts);
   const admit: RequestHandler = (req, res, next) => {
-    // metrics cover all projects: they need the token, or a viewer of all projects
+    // metrics cover all projects, so they need the token, or a viewer of all projects
     if (views && viewerOf(req)?.projects === 'all') next();
     else if (views && access.bearerToken === undefined) sendError(res, views.refusal);
     else guard(req, res, next);
@@ -221,7 +217,7 @@ function mountMetrics(app: Express, parts: MountParts, access: LocalGuardOptions
   });
 }
 
-/** Mounts the routes of parts that have a token of their own. The token of other endpoints gives no access to them. */
+/** Mounts routes of parts that have their own token. The token of other endpoints does not grant access. */
 function mountParts(app: Express, parts: MountParts, open: LocalGuardOptions): void {
   for (const { routes } of parts.edition.parts) {
     const token = routes?.token(parts.settings) ?? null;
@@ -271,7 +267,7 @@ function mountPrune(
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,
     },
-    maxBodyBytes: Math.ceil(face.maxInputBytes / 2), // one text, where a body of /rpc has room for two
+    maxBodyBytes: Math.ceil(face.maxInputBytes / 2), // a single text, whereas a body of /rpc has room for two
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
     onFailure: failures.of('prune'),
     chargeTexts,
@@ -279,7 +275,7 @@ function mountPrune(
   app.use('/prune', localGuard(access), router);
 }
 
-/** Figures of parts. With keys, a viewer of some projects sees the one of its key. */
+/** Mounts the figures of parts. With keys, a viewer of some projects only sees its own project. */
 function mountFigures(app: Express, { opened, viewerProject, failures }: ViewParts, access: LocalGuardOptions): void {
   const guard = localGuard(access);
   const onFailure = failures.of('loading');
@@ -297,7 +293,7 @@ function mountFigures(app: Express, { opened, viewerProject, failures }: ViewPar
   }
 }
 
-/** Loads the page with the first request for it, because most processes never show it. */
+/** Loads the page on its first request, because most processes never show it. */
 function mountPage(app: Express, parts: ViewParts): void {
   const { page: openPage } = parts.edition;
   if (!parts.settings.page || openPage === undefined) return;

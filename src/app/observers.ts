@@ -17,15 +17,15 @@ import { findSettingsOf, globs } from './pipeline.ts';
 import { MainThreadRecall, type RecallSink, RecallThread } from './recall-thread.ts';
 import { fileOf } from './store.ts';
 
-/** What observes requests. */
+/** Observers of requests. */
 export interface Observers {
-  /** Hands what is new in proxied requests to the observers. */
+  /** Passes new messages of proxied requests to the observers. */
   readonly seen: SeenReader;
   /** Stores and indexes results. */
   readonly sink: RecallSink;
-  /** Resolves when what requests brought so far is stored. Never rejects. */
+  /** Resolves when the results of all requests so far are stored. Never rejects. */
   readonly flushSeen: () => Promise<void>;
-  /** Notes which tools are declared and called; absent where the shelf is off. */
+  /** Records declared and called tools; absent if the shelf is off. */
   readonly toolWatch: ToolWatch | undefined;
 }
 
@@ -63,7 +63,7 @@ function openToolWatch({ settings, store, behind, failures }: Context): ToolWatc
   return new ToolWatch({ store: store.shelf, never, behind, onFailure: failures.of('shelf') });
 }
 
-/** Results of a store in a file are stored and indexed on a thread of its own. */
+/** Opens the sink for results. With a file store, it runs on a separate thread. */
 function openSink({ settings, store, clock, failures }: Context): RecallSink {
   const keepsAll = settings.recall === 'on';
   const fallback = new MainThreadRecall(

@@ -10,10 +10,10 @@ import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { PipelineOptions } from '../core/request/pipeline-options.ts';
 import type { ToolShelf } from '../core/shelf/shelf.ts';
 
-/** The share of `memoMaxBytes` for decisions about single texts; the rest is for remembered bodies. */
+/** Share of `memoMaxBytes` for decisions; the rest is for remembered bodies. */
 const DECISIONS_SHARE = 1 / 32;
 
-/** The one memory of decisions, for requests and for calls. */
+/** The shared decision cache of requests and tool calls. */
 export function decisionCacheOf(settings: Settings, store: Store, clock: Clock, decider?: Decider): DecisionCache {
   return new DecisionCache({
     store,
@@ -47,12 +47,10 @@ export interface RewriterParts
   readonly recoverCommand?: string;
 }
 
-/**
- * Tools whose results are never pruned: Anthropic's memory tool, because its notes must be read as they were written.
- */
+/** Tools whose results are never pruned. Anthropic's memory tool: its notes must be read unchanged. */
 const ALWAYS_WHOLE = ['memory'];
 
-/** The pipeline of a request as the settings ask for it. */
+/** The request pipeline as configured. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
   const {
     store,
@@ -108,7 +106,7 @@ export function findSettingsOf(settings: Settings): FindSettings {
   };
 }
 
-/** As `findSettingsOf`, by project; `usual` for a project without globs or a language of its own. */
+/** Like `findSettingsOf`, per project; `usual` for projects without their own globs and language. */
 export function findSettingsBy(book: ProjectBook, settings: Settings): NonNullable<RewriterParts['findOf']> {
   const known = new WeakMap<Settings, FindSettings>();
   return (project, usual) => {

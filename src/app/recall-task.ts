@@ -1,18 +1,18 @@
 import type { KeptResult, KeptResults } from '../core/recall/writer.ts';
 import type { SqliteStoreOptions } from '../store/sqlite.ts';
 
-/** What the recall thread is started with. */
+/** Start parameters of the recall thread. */
 export interface ArchiveSettings {
   readonly store: Omit<SqliteStoreOptions, 'clock' | 'log' | 'hashOf' | 'parts' | 'onDamaged' | 'onSwept' | 'onThread'>;
-  /** As in `ResultWriterOptions`. */
+  /** See `ResultWriterOptions`. */
   readonly keepsAll: boolean;
 }
 
-/** The place of a result's text in the transferred bytes. */
+/** Position of a result's text in the transferred bytes. */
 interface TextPlace {
   readonly start: number;
   readonly end: number;
-  /** UTF-16 instead of UTF-8: the text has a lone surrogate. */
+  /** Encoded as UTF-16 instead of UTF-8, because the text has a lone surrogate. */
   readonly isWide: boolean;
 }
 
@@ -28,14 +28,14 @@ export type ArchiveTask =
   | { readonly kind: 'close' };
 
 export type ArchiveAnswer =
-  /** `error`: the results could not be stored. */
+  /** `error` means that the results could not be stored. */
   | { readonly kind: 'kept'; readonly id: number; readonly error: string | null }
-  /** A step failed; it is repeated later. */
+  /** A step failed; it is retried later. */
   | { readonly kind: 'failed'; readonly message: string }
   /** There is nothing more to do. */
   | { readonly kind: 'idle' };
 
-/** The task of storing results; their texts lie in one buffer, which is transferred. */
+/** Builds a task that stores results; their texts are in one buffer, which is transferred. */
 export function keepTask(id: number, { results, ...kept }: KeptResults): Extract<ArchiveTask, { kind: 'keep' }> {
   const places: TextPlace[] = [];
   let size = 0;

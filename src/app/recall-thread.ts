@@ -8,18 +8,15 @@ import { type Archiving, PAUSE_MS } from '../core/recall/archiving.ts';
 import type { KeptResults, ResultSink } from '../core/recall/writer.ts';
 import { type ArchiveAnswer, type ArchiveSettings, type ArchiveTask, keepTask } from './recall-task.ts';
 
-/** Stores results, and compresses and indexes what is stored. */
+/** Stores results, and compresses and indexes stored texts. */
 export interface RecallSink extends ResultSink {
-  /**
-   * Sees to results that an earlier process has stored and not indexed, in the pauses between requests; returns whether
-   * the caller should call again soon.
-   */
+  /** Indexes results left by earlier processes, in the pauses between requests; returns whether to call again soon. */
   catchUp(): Promise<boolean>;
-  /** Resolves after what it was given is stored. */
+  /** Resolves once all submitted results are stored. */
   close(): Promise<void>;
 }
 
-/** The same on the main thread: for a database server, which has no file, and for a program without its bundle. */
+/** Runs on the main thread: for database servers, and for programs without the worker bundle. */
 export class MainThreadRecall implements RecallSink {
   readonly #writer: ResultSink;
   readonly #archiving: Archiving;
@@ -34,7 +31,7 @@ export class MainThreadRecall implements RecallSink {
     this.#archiving.brought(kept);
   }
 
-  /** What is left of a conversation that goes on is indexed in a later pause. */
+  /** Leftovers of active conversations are indexed in a later pause. */
   async catchUp(): Promise<boolean> {
     return (await this.#archiving.step()) === PAUSE_MS;
   }
@@ -46,26 +43,26 @@ export class MainThreadRecall implements RecallSink {
 
 export interface RecallThreadOptions {
   readonly settings: ArchiveSettings;
-  /** Does the work if no thread can be started. */
+  /** Used if no thread can be started. */
   readonly fallback: RecallSink;
-  /** Reports whether results wait to be indexed. */
+  /** Tells whether results wait to be indexed. */
   readonly recall: Pick<RecallStore, 'isBehind'>;
-  /** The thread's program. */
+  /** The worker script. */
   readonly program?: URL;
   readonly onFailure: FailureReporter;
 }
 
 const PROGRAM = new URL('./recall-worker.js', import.meta.url);
-/** Number of threads that may end by a fault before no new thread is started. */
+/** Number of crashes after which no new thread is started. */
 const MAX_FAULTS = 3;
-/** Time without work after which the thread ends, in milliseconds: it takes 20 MB. */
+/** Idle time after which the thread ends, in milliseconds; it takes 20 MB. */
 const IDLE_MS = 30_000;
-/** Its heap, as a share of the main thread's. */
+/** Heap limit, as a share of the main thread's limit. */
 const HEAP_SHARE = 1 / 4;
 
 /**
  * Stores, compresses and indexes results on a thread with its own connection to the store's file. The thread starts
- * with the first result, ends when nothing is left to do, and never keeps the process alive.
+ * with the first result, ends when idle, and never keeps the process alive.
  */
 export class RecallThread implements RecallSink {
   readonly #options: RecallThreadOptions;
@@ -80,7 +77,7 @@ export class RecallThread implements RecallSink {
   constructor(options: RecallThreadOptions) {
     this.#options = options;
     const file = fileURLToPath(options.program ?? PROGRAM);
-    this.#program = existsSync(file) ? file : null; // run from its sources there is none
+    this.#program = existsSync(file) ? file : null; // the compiled worker does not exist when running from the sources
   }
 
   async catchUp(): Promise<boolean> {
@@ -102,7 +99,7 @@ export class RecallThread implements RecallSink {
     });
   }
 
-  /** Ends the thread after what it was given is stored. */
+  /** Ends the thread once all submitted results are stored. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#end();
@@ -143,7 +140,7 @@ export class RecallThread implements RecallSink {
     this.#idle = setTimeout(() => void this.#end(), IDLE_MS).unref();
   }
 
-  /** The thread closes its connection before it ends. A thread that is started meanwhile has its own. */
+  /** The thread closes its connection before it ends. A new thread opens its own. */
   async #end(): Promise<void> {
     const worker = this.#worker;
     clearTimeout(this.#idle);

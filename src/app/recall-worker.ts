@@ -7,8 +7,8 @@ import { packText } from '../store/text-codec.ts';
 import { type ArchiveAnswer, type ArchiveSettings, type ArchiveTask, receivedResults } from './recall-task.ts';
 
 /**
- * The other thread of `RecallThread`: stores, compresses and indexes results over a connection of its own. It works on
- * one thing at a time, and results that come in are stored before anything else.
+ * Worker side of `RecallThread`: stores, compresses and indexes results over its own connection, one task at a time.
+ * Storing new results has priority.
  */
 const { keepsAll, store: options } = workerData as ArchiveSettings;
 const clock = { nowMs: () => Date.now() };
@@ -41,7 +41,7 @@ async function step(): Promise<void> {
   }
 }
 
-/** Pause after a failed step: the store may be locked, or its disk full. */
+/** Pause after a failed step: the store may be locked, or the disk full. */
 const RETRY_MS = 5_000;
 
 async function keep(task: Extract<ArchiveTask, { kind: 'keep' }>): Promise<void> {

@@ -22,23 +22,23 @@ import { figuresOfRun } from './run-figures.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires, type Wires } from './wires.ts';
 
-/** Values of a label that are counted by themselves; further ones count as `other`. */
+/** Label values with their own counter; further ones count as `other`. */
 const MAX_LABEL_VALUES = 50;
 
-/** The run of events about budgets. They belong to no conversation. */
+/** Run of budget events, which belong to no conversation. */
 const BUDGETS_RUN = 'budgets';
 
 /** All request handlers, and their shutdown. */
 export interface OpenRoutes extends Routes {
-  /** With the state of the backend, which is known from here on. */
+  /** Health including the backend's state, which is known from here on. */
   health(): HealthReport;
-  /** Whether everything can be served. If the store fails meanwhile, requests are forwarded unchanged. */
+  /** Whether everything can be served. If the store fails later, requests are forwarded unchanged. */
   ready(): boolean;
-  /** Settles when everything is loaded or has failed to load. Never rejects. */
+  /** Settles when everything has loaded or failed to load. Never rejects. */
   readonly loaded: Promise<void>;
-  /** Ends answers that would never end by themselves, such as the event stream of an open page. */
+  /** Ends endless answers, such as the event stream of an open page. */
   endStreams(): void;
-  /** Ends the started children while they can still reach the model. */
+  /** Stops started children while they can still reach the model. */
   stopChildren(): Promise<void>;
   /** Writes pending data and closes everything, including the store. */
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export interface OpenRoutes extends Routes {
  * Builds the request handlers. It runs after the port is open, because loading the libraries takes most of the start-up
  * time.
  *
- * @param port - the one listened on
+ * @param port - the port listened on
  */
 export async function openRoutes(context: Context, port: number): Promise<OpenRoutes> {
   const { settings } = context;
@@ -103,7 +103,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     },
     async close() {
       budgets.close();
-      await wires.close(); // the last reports may leave data to the parts
+      await wires.close(); // the last reports may still pass data to the parts
       await Promise.all(opened.map((one) => one.close?.()));
       await services.close();
     },
@@ -118,7 +118,7 @@ function healthOf({ notUnderstood, prefixBreaks, savings }: Wires) {
   };
 }
 
-/** Loads express and all routes on it. */
+/** Loads express and all its routes. */
 function mountsSoon(parts: MountParts): LoadedLater {
   return loadSoon(async () => {
     const [{ openMounts }] = await Promise.all([import('./mounts.ts'), parts.metrics.loaded()]);
@@ -126,7 +126,7 @@ function mountsSoon(parts: MountParts): LoadedLater {
   }, parts.failures.of('loading'));
 }
 
-/** The sources of the gauges, once they exist. */
+/** Sources of the gauges, once available. */
 interface GaugeSources {
   readonly inProgress: () => number;
   readonly queued: () => number;
@@ -168,7 +168,7 @@ function metricsFor(
   });
 }
 
-/** Opens the parts that are on. */
+/** Opens the enabled parts. */
 async function openParts(services: Services, port: number): Promise<OpenPart[]> {
   const { edition, settings } = services;
   const { host, authToken } = settings;
@@ -179,8 +179,8 @@ async function openParts(services: Services, port: number): Promise<OpenPart[]> 
 }
 
 /**
- * Enforces the monthly budgets of keys and projects. A budget that is nearly used up is logged, and recorded in the
- * audit trail.
+ * Enforces the monthly budgets of keys and projects. A nearly exhausted budget is logged and recorded in the audit
+ * trail.
  */
 async function openBudgets(services: Services, opened: readonly OpenPart[]): Promise<Budgets> {
   const { settings, store, events, clock, log, failures, projectBook, prices } = services;
@@ -206,10 +206,7 @@ async function openBudgets(services: Services, opened: readonly OpenPart[]): Pro
   return budgets;
 }
 
-/**
- * The gatekeepers in their order: the doors of parts, the budgets, and last the provider keys that this server
- * lends.
- */
+/** Gatekeepers in order: doors of parts, budgets, and finally the provider keys lent by this server. */
 async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudget): Promise<Gatekeeper> {
   const { opened, destinations, settings, ledger, clock } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
@@ -226,7 +223,7 @@ async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudge
   return chained([pagesDoor(parts), ...(await doorsOf(parts))], chained([ofBudgets], lending));
 }
 
-/** Refuses requests to models by pages whose host name was pointed to this server. */
+/** Refuses model requests from web pages by DNS rebinding. */
 function pagesDoor({ settings, destinations }: MountParts): Gatekeeper {
   const callers = callersOf(settings);
   return ({ req, answer, next }) => {
@@ -238,7 +235,7 @@ function pagesDoor({ settings, destinations }: MountParts): Gatekeeper {
   };
 }
 
-/** Lends the proxy's own keys, and hides them in the answers. */
+/** Adds the proxy's own keys to requests, and masks them in answers. */
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<Gatekeeper> {
   const [{ providerKeys }, { lentKeys, maskAnswer, SecretMask }] = await Promise.all([
     import('../proxy/doors/provider-keys.ts'),
@@ -259,7 +256,7 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   };
 }
 
-/** The doors of parts, in the order of their list. */
+/** Doors of parts, in the order of the list. */
 async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
   const doors = parts.opened.flatMap(({ door }) => door ?? []);
   if (doors.length === 0) return [];
@@ -269,14 +266,14 @@ async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
   return Promise.all(doors.map((door) => door({ rpc, destinations: parts.destinations })));
 }
 
-/** Chains gatekeepers: each admits to the next. */
+/** Chains gatekeepers: each one admits to the next. */
 function chained(first: readonly Gatekeeper[], last: Gatekeeper): Gatekeeper {
   return first.reduceRight((inner, outer) => (coming) => outer({ ...coming, next: () => inner(coming) }), last);
 }
 
 /**
- * The body limit of `/rpc`: at least this many bytes, and room for two texts of the maximum size that is pruned, at up
- * to 6 bytes a character.
+ * Body limit of `/rpc`: at least this many bytes, and room for two texts of maximum size, at up to 6 bytes per
+ * character.
  */
 const MIN_RPC_BODY_BYTES = 32 * 1024 * 1024;
 const BODY_BYTES_PER_CHAR = 16;
@@ -287,7 +284,7 @@ function httpFace({ host, maxInputChars }: Context['settings'], port: number): T
     faces: ['rpc'],
     transports: () => ({ stdio: { enabled: false }, http }),
     stays: false,
-    // a text above the limit must still reach prune_text, which gives it back whole with a warning
+    // oversized texts must still reach prune_text, which returns them whole with a warning
     maxInputBytes: Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * maxInputChars),
   };
 }

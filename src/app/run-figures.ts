@@ -7,22 +7,22 @@ import type { OpenPart } from './part.ts';
 
 export interface RunSources {
   readonly book: Pick<RunBook, 'of' | 'ended'>;
-  /** Resolves once all ended requests are counted. */
+  /** Resolves once all finished requests are counted. */
   readonly reported: () => Promise<void>;
   readonly ledger: Pick<Ledger, 'flush'>;
   readonly store: Pick<LedgerStore, 'costOf'>;
   readonly opened: readonly OpenPart[];
 }
 
-/** How long the requests of a run may take to end and to be billed, in milliseconds. */
+/** Maximum time for the requests of a run to end and to be billed, in milliseconds. */
 const WAIT_MS = 3_000;
-/** Pause between two looks for bills that another process writes, in milliseconds. */
+/** Pause between checks for bills written by other processes, in milliseconds. */
 const AGAIN_MS = 200;
 
 /**
- * The figures of a run: what the proxy counted, what its requests cost, and what they used of a subscription's limits.
+ * Figures of a run: counts by the proxy, costs of its requests, and their share of subscription limits.
  *
- * @param waits - for its requests in progress, and for their bills, which another process on the store may write
+ * @param waits - whether to wait for in-flight requests and their bills, which another process may write
  * @throws StoreUnavailable
  */
 export async function figuresOfRun(
@@ -36,7 +36,7 @@ export async function figuresOfRun(
   const counted = book.of(run);
   if (counted === null) return NOTHING;
   const { inProgress, sinceMs, ids: allIds, ...counts } = counted;
-  const ids = [...allIds]; // more may be added meanwhile
+  const ids = [...allIds]; // further ids may be added in the meantime
   await ledger.flush();
   let cost = await store.costOf(ids);
   while (cost.requests < ids.length && performance.now() < endMs) {

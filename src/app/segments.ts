@@ -15,7 +15,7 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   provider: "the provider's cache was cold: from now on it clears old results itself",
 };
 
-/** The ports for segments: directives, and the collectors, if context GC is on. */
+/** Ports for segments: directives and, if context GC is on, the collectors. */
 export function segmentsOf(
   { settings, store, clock, log, failures, cold, thresholds }: Services,
   hasProjects: boolean,

@@ -3,11 +3,11 @@ import { isForeign } from '../core/web-origin.ts';
 import { listen } from '../proxy/server.ts';
 import { type Base, callersOf, openContext, withoutAddresses } from './context.ts';
 
-/** A server that runs. */
+/** A running server. */
 export interface RunningServer {
-  /** Where it listens, without a path. */
+  /** Listening address, as a URL without a path. */
   readonly url: string;
-  /** Why the store cannot be used now, in one sentence; `null` if it can. */
+  /** Why the store is currently unusable, in one sentence; otherwise `null`. */
   storeProblem(): string | null;
   /** Refuses new requests, lets running ones finish within the drain limit, and releases all resources. */
   close(): Promise<void>;
@@ -16,11 +16,11 @@ export interface RunningServer {
 export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'clock'>>;
 
 /**
- * Builds the HTTP server from its settings and starts it. The port opens, and `/health` answers, after the first
- * attempt to open the store. Requests that arrive before the rest is loaded wait for it.
+ * Builds and starts the HTTP server. The port opens, and `/health` answers, after the first attempt to open the store.
+ * Requests that arrive before the rest is loaded wait for it.
  *
- * @throws the error of `listen` (`EADDRINUSE`, …). A store that cannot be opened does not stop the start: requests then
- * go through unpruned, the log says why, and pruning begins when the store is back.
+ * @throws the error of `listen` (`EADDRINUSE`, …). An unavailable store does not prevent the start: requests are
+ * forwarded unpruned, the reason is logged, and pruning begins once the store is available.
  */
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
   const context = await openContext({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });

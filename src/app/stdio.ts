@@ -17,51 +17,48 @@ import type { Services } from './compose.ts';
 import type { Base } from './context.ts';
 import type { RunningServer } from './serve.ts';
 
-/** The offered tools: `files` are `read`, `bash` and `grep`; `pruner` are the tools of `POST /rpc`. */
+/** Offered tools. `files`: `read`, `bash` and `grep`. `pruner`: the tools of `POST /rpc`. */
 export type ToolSet = 'files' | 'pruner' | 'all';
 
 export interface StdioParts {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The working folder of the process; `MCP_PRUNER_CWD` takes precedence. */
+  /** Working directory of the process; `MCP_PRUNER_CWD` takes precedence. */
   readonly cwd: string;
   readonly pruner: SwePrunerConfig;
   readonly input: Readable;
   readonly output: Writable;
-  /** Takes one line of diagnostics, without its line end. */
+  /** Prints a line of diagnostics. */
   readonly say: (line: string) => void;
   /** Names of the tools to offer; default: all. */
   readonly only?: readonly string[];
-  /** The task whose conversations `recall` searches for `scope: conversation`; `''` for none. */
+  /** Task whose conversations `recall` searches with `scope: conversation`; `''` for none. */
   readonly task?: string;
-  /** The options of the tools of `POST /rpc`. Absent: only `read`, `bash` and `grep` are offered. */
+  /** Options of the `POST /rpc` tools. If absent, only `read`, `bash` and `grep` are offered. */
   readonly store?: { readonly tools: Exclude<ToolSet, 'files'> } & Base;
 }
 
 export interface StdioServer {
-  /** Settles when the client has disconnected or `stop` was called, and all started commands have ended. */
+  /** Settles when the client has disconnected or `stop` was called, and all commands have ended. */
   readonly done: Promise<void>;
   stop(): void;
-  /** Kills running commands immediately, for a process that is about to exit. */
+  /** Kills running commands immediately, before the process exits. */
   killAll(): void;
 }
 
-/** The version that the contract of the stdio server names (docs/contract.md §8). */
+/** Version of the stdio server's contract (docs/contract.md §8). */
 const CONTRACT_VERSION = '1.0.0';
 /**
- * Longest time that calls may take after the client closed its side, in milliseconds: shorter than clients wait before
- * they send SIGTERM.
+ * Time for calls to complete after the client closed its side, in milliseconds; shorter than clients wait before
+ * SIGTERM.
  */
 const GRACE_MS = 1_500;
-/**
- * Time for commands to end when the server ends, in milliseconds: the least patient clients allow the server half a
- * second.
- */
+/** Time for commands to end on shutdown, in milliseconds; the least patient clients wait half a second. */
 const COMMANDS_END_MS = 250;
 
 /**
- * Serves MCP over a pair of streams. Neither express nor, without `store`, a database driver is loaded.
+ * Serves MCP over a pair of streams. Loads neither express nor, without `store`, a database driver.
  *
- * @throws RpcError for a name in `only` that no tool has
+ * @throws RpcError for an unknown name in `only`
  */
 export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const { env, input, output, say, store, only, task = '' } = parts;
@@ -114,8 +111,8 @@ function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pru
 
 /**
  * Starts a proxy on a free local port over the same store; children reach their model and tools through it. Its other
- * routes require the token of the settings, or a random one that nobody has. `null` if no children can be started: they
- * are off, or the store is in memory.
+ * routes require the configured token, or a random unknown one. `null` if children are disabled, or the store is in
+ * memory.
  */
 async function openDoor(base: Base): Promise<RunningServer | null> {
   const { settings } = base;
@@ -126,7 +123,7 @@ async function openDoor(base: Base): Promise<RunningServer | null> {
 
 const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
 
-/** The product's own server, as on `POST /rpc`. */
+/** The product's own MCP server, as on `POST /rpc`. */
 async function openProduct(
   { tools, ...base }: NonNullable<StdioParts['store']>,
   local: readonly Tool[],

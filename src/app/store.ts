@@ -7,20 +7,20 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { DatabaseServer, Edition } from './part.ts';
 import type { ArchiveSettings } from './recall-task.ts';
 
-/** Inputs besides the settings: the edition, the clock, and the observers of the store's own work. */
+/** Inputs besides the settings: edition, clock, and callbacks about the store's work. */
 export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'> {
   readonly edition: Pick<Edition, 'tables' | 'database'>;
 }
 
-/** Largest share of the store's size for one conversation. */
+/** Maximum share of the store for one conversation. */
 const CONVERSATION_SHARE = 0.25;
 
-/** Maximum time that a store that does not answer can delay the start, in milliseconds. */
+/** Maximum delay of the start by an unresponsive store, in milliseconds. */
 const READY_MS = 5_000;
 
 /**
- * Opens the configured store and waits for the first attempt to open it, up to `READY_MS`. A store that cannot be
- * opened is not an error here: the code that uses it reports that. Only the driver of this store is loaded.
+ * Opens the configured store and waits for the first attempt to open it, up to `READY_MS`. An unavailable store is not
+ * an error here, since the code that uses it reports that. Only this store's driver is loaded.
  */
 export async function openStore(settings: Settings, { edition, ...parts }: StoreParts): Promise<StoreHandle> {
   const options = { ...limitsOf(settings), hashOf: textHash, parts: edition.tables, ...parts };
@@ -31,7 +31,7 @@ export async function openStore(settings: Settings, { edition, ...parts }: Store
   return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
 }
 
-/** The settings of a store's file, for another thread that opens it; `null` if the store is no file. */
+/** Settings for opening the store's file on another thread; `null` if the store is not a file. */
 export function fileOf(settings: Settings): ArchiveSettings['store'] | null {
   const { databaseUrl, dbPath: path, storeSync: sync } = settings;
   return databaseUrl !== null || path === ':memory:' ? null : { ...limitsOf(settings), path, sync };
@@ -65,17 +65,15 @@ async function whenReady(store: StoreHandle): Promise<StoreHandle> {
   return store;
 }
 
-/**
- * Whether there is a store to read. A database server is assumed to have one; if it does not, opening it reports that.
- */
+/** Whether there is a store to read. For database servers this is assumed; otherwise opening reports it. */
 export function storeExists(settings: Settings, fileExists: (path: string) => boolean): boolean {
   return settings.databaseUrl !== null || fileExists(settings.dbPath);
 }
 
-/** The share of the heap for bodies that wait for the database. They are parsed only when they continue. */
+/** Share of the heap for bodies waiting for the database, which are not parsed yet. */
 const WAITING_HEAP_SHARE = 1 / 8;
 
-/** Lets requests wait while the database is away. */
+/** Lets requests wait while the database is unavailable. */
 export function storeWaitOf({ databaseWaitMs }: Settings, store: StoreHandle): StoreWait {
   return new StoreWait({
     problem: () => store.problem(),

@@ -19,34 +19,32 @@ import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
 import type { Services } from './compose.ts';
 import { type OpenPart, partTools } from './part.ts';
 
-/** The tools, and what else the protocol offers over the same services. */
+/** The tools, and other protocol features of the same services. */
 export interface Toolset {
   readonly registry: ToolRegistry;
-  /** Further methods of the protocol, and the capabilities that `initialize` announces for them. */
+  /** Further protocol methods, and the capabilities announced for them in `initialize`. */
   readonly methods: Readonly<Record<string, Method>>;
   readonly capabilities: JsonObject;
 }
 
-/** Whom the tools are for. */
+/** The clients that the tools are for. */
 export interface ToolFace {
   readonly faces: readonly Face[];
   readonly transports: () => Transports;
-  /** Whether connections outlive a call, so that clients can receive updates. */
+  /** Whether connections persist, so that clients can receive updates. */
   readonly stays: boolean;
-  /** Largest message, in bytes. */
+  /** Maximum message size in bytes. */
   readonly maxInputBytes: number;
 }
 
-/** The parts from which a family of tools is built. */
+/** Inputs for building a family of tools. */
 interface Parts extends Services {
   readonly face: ToolFace;
-  /** All tools of this registry; filled once every family is there. */
+  /** The complete registry; available once all families are built. */
   readonly registry: () => ToolRegistry;
 }
 
-/**
- * The families of tools, in the order in which they are listed. A new family is a row; each of its tools has its flag.
- */
+/** Tool families in listing order. A new family is a row; each tool has its own flag. */
 const families: readonly ((parts: Parts) => readonly Tool[])[] = [
   ({ pruner, recall, health }) => [
     pruneTextTool(pruner),
@@ -77,10 +75,7 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
   ],
 ];
 
-/**
- * Tools that accept an `idempotency_key` if idempotency is on, besides those of parts: tools that change something, and
- * batch tools.
- */
+/** Tools (besides those of parts) that accept an `idempotency_key` if idempotency is on: mutating and batch tools. */
 const KEYED: readonly string[] = [
   'prune_text',
   'context_gc_prune',
@@ -93,8 +88,8 @@ const KEYED: readonly string[] = [
 /**
  * Builds the tools over the services.
  *
- * @param further - tools of one face only, which are listed first
- * @param opened - the parts that are on
+ * @param further - tools of one face only, listed first
+ * @param opened - enabled parts
  */
 export function openTools(
   services: Services,
@@ -130,10 +125,10 @@ export function openTools(
   };
 }
 
-/** The alternative named for tools that are unavailable only in this start mode. */
+/** Alternative named in errors for tools that this start mode lacks. */
 const ELSEWHERE = 'mcp-pruner serve';
 
-/** Stand-ins for the tools of parts that are off; their error names the missing flag. */
+/** Stand-ins for tools of disabled parts; their error names the missing flag. */
 function absentTools(
   parts: readonly PartTools[],
   offered: readonly Tool[],

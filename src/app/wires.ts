@@ -39,46 +39,46 @@ import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
 import { segmentsOf } from './segments.ts';
 import { storeWaitOf } from './store.ts';
 
-/** The handling of requests to models: routes, counters and shutdown. */
+/** Handling of model requests: routes, counters and shutdown. */
 export interface Wires {
   readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   readonly sockets: SocketHandler;
-  /** Called when a WebSocket is requested at a path that offers none. */
+  /** Called if a WebSocket is requested at a path without one. */
   readonly onUpgradeRefused: () => void;
-  /** Called when a request that may belong to a session was forwarded unread. `path` is without a query. */
+  /** Called for unread requests that may belong to a session. `path` has no query. */
   readonly onPathUnknown: (path: string) => void;
-  /** Counts requests that were forwarded because they were not understood, by reason. */
+  /** Counts requests that were forwarded without being understood, by reason. */
   readonly notUnderstood: NotUnderstood;
   readonly prefixBreaks: PrefixBreaks;
-  /** The alarm that is raised if requests with large results save nothing. */
+  /** The alarm for large requests without savings. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
-  /** Counts what runs of agents do. */
+  /** Counts requests by agent run. */
   readonly runs: RunBook;
-  /** Resolves once all requests that have ended are reported. Never rejects. */
+  /** Resolves once all finished requests are reported. Never rejects. */
   readonly reported: () => Promise<void>;
   readonly destinations: Destinations;
-  /** Budget of the bodies that are held in memory. */
+  /** Budget of bodies held in memory. */
   readonly received: ByteBudget;
-  /** Number of requests that are not answered yet. */
+  /** Number of unanswered requests. */
   readonly inProgress: () => number;
-  /** Detects requests that have passed this proxy before. */
+  /** Detects requests that have already passed this proxy. */
   readonly hops: LoopGuard;
-  /** Writes pending reports and closes the connections. */
+  /** Flushes pending reports and closes the connections. */
   close(): Promise<void>;
 }
 
 /**
- * The share of the heap for bodies that are rewritten at the same time. A body of new text takes about ten times its
- * bytes while it is decided, and half of the heap is for lasting data.
+ * Share of the heap for concurrently rewritten bodies. A body of new text takes about ten times its size while being
+ * decided, and half of the heap is for long-lived data.
  */
 const HEAP_SHARE = 1 / 16;
-/** Bytes of received bodies as a share of the heap's limit. They are outside of the heap. */
+/** Limit for received body bytes, as a share of the heap limit. They are stored outside the heap. */
 const RECEIVED_HEAP_SHARE = 1 / 4;
 
-/** Maximum length of a path in the log, in characters. */
+/** Maximum length of logged paths, in characters. */
 const MAX_LOGGED_CHARS = 200;
 
-/** Opens the forwarding and pruning of requests to models, the same for every wire. */
+/** Opens forwarding and pruning of model requests, for all wires. */
 export async function openWires(
   services: Services,
   metrics: Metrics,
@@ -132,7 +132,7 @@ export async function openWires(
   };
 }
 
-/** @param begin - counts a request that is in progress, and returns how to end that */
+/** @param begin - counts an in-flight request, and returns a function to call at its end */
 function handlerFor(
   to: Destination | Refused | null,
   handlers: ReturnType<typeof handlersOf>,
@@ -149,7 +149,7 @@ function handlerFor(
 }
 
 function logUnknownPrefix({ log }: Services, prefix: string): void {
-  // a long word may be a secret
+  // long words are masked, because they may be secrets
   const shown = prefix.slice(0, MAX_LOGGED_CHARS).replace(/[\w-]{24,}/g, '…');
   log.warn(
     { prefix: shown },
@@ -180,7 +180,7 @@ function socketHandler(
   });
 }
 
-/** A handler for each wire of each provider. */
+/** Creates a handler for each wire of each provider. */
 function handlersOf(
   services: Services,
   options: Omit<WireOptions, 'dialect' | 'cloud'>,
@@ -224,7 +224,7 @@ function refusalHandler({ refusal, message, errorBody }: Refused): ModelHandler 
   return { errorBody, handle };
 }
 
-/** Where a WebSocket goes: to the place of a POST to the same path, if that would ask a model on the responses wire. */
+/** Destination of a WebSocket: that of a POST to the same path, if it were a model request on the responses wire. */
 function socketDestination(
   destinations: Destinations,
   { url = '', headers }: IncomingMessage,
@@ -252,7 +252,7 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
   });
 }
 
-/** The options that the handlers of all wires share, above all the memory of decisions. */
+/** Options shared by the handlers of all wires, above all the decision cache. */
 async function handlerOptions(
   services: Services,
   { reporter, nextId, received }: { reporter: Reporter; nextId: () => string; received: ByteBudget },
@@ -310,7 +310,7 @@ async function handlerOptions(
   };
 }
 
-/** The library loads only if traces are enabled. */
+/** Loads the tracing library only if traces are enabled. */
 async function tracesOf({ version, log }: Services): Promise<Traces> {
   const { openTraces } = await import('../observe/traces.ts');
   return openTraces(version, () =>
@@ -335,5 +335,5 @@ function toolShelfOf(
   });
 }
 
-/** Bytes of bodies above the limit that are read at once. */
+/** Maximum total size of bodies above the limit that are read concurrently. */
 const LARGE_BODIES = 256 * 1024 * 1024;

@@ -2,36 +2,36 @@ import { groupBy } from '../engine/group-by.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { parseMarker } from '../engine/text/marker.ts';
 
-/** A line of a pruned text that must be found in the original. */
+/** A line of a pruned text to find in the original. */
 interface Kept {
   readonly line: string;
-  /** The constraint that a placeholder before it puts on its position. */
+  /** Position constraint from a preceding placeholder. */
   readonly after: Gap;
 }
 
 /**
- * `none`: it follows the line before it. Otherwise lines were left out; their number or the last of them may be known.
+ * `none`: the line directly follows the previous one. Otherwise lines were omitted, perhaps with a known number or end.
  */
 type Gap = 'none' | 'unknown' | { readonly lines: number } | { readonly upTo: number };
 
 const FILTERED = /^\(filtered (\d{1,9}) lines?\)$/;
 const ELLIPSIS = /^(?:#|\/\/|--|;|%|\/\*|<!--)? ?(?:\.{3}|…)(?: ?\*\/| ?-->)?$/;
-/** Maximum number of equal lines compared after a gap, and of following lines compared for each. */
+/** Maximum number of candidate positions after a gap, and of following lines compared for each. */
 const MAX_PLACES = 64;
 const LOOK_AHEAD = 8;
 
 /**
- * Finds the lines of an original that a pruned text kept. They must be lines of the original, in order. Trailing white
- * space is ignored, blank lines are not judged, and placeholders of omitted lines are skipped.
+ * Finds the lines of an original that a pruned text kept, in order. Trailing white space is ignored, blank lines are
+ * not judged, and placeholders for omitted lines are skipped.
  *
- * @returns for each line 1 (kept) or 0 (left out), `NaN` for blank ones; `null` if the text is no such selection, or
- * keeps nothing
+ * @returns for each line 1 (kept), 0 (omitted), or `NaN` (blank); `null` if the text is not such a selection, or keeps
+ * nothing
  */
 export function keptLines(original: Lines, pruned: string): Float64Array | null {
   const content = contentsOf(original);
   const index = groupBy(content.keys(), (i) => content[i] ?? '');
   const answer = contentsOf(splitLines(pruned)).filter((line) => line !== '');
-  // "..." may be a line of the original or stand for left out ones: whichever fits
+  // "..." may be an original line or a placeholder: whichever fits
   const placesWith = (mayStandIn: (line: string) => boolean): number[] | null =>
     embed(content, index, readKept(answer, mayStandIn));
   const places = placesWith((line) => !index.has(line)) ?? placesWith(() => true);
@@ -69,7 +69,7 @@ function gapOf(line: string): Gap | null {
   return ELLIPSIS.test(trimmed) ? 'unknown' : null;
 }
 
-/** A place for each kept line, ascending; `null` when they do not all fit. */
+/** An ascending position for each kept line; `null` if they do not all fit. */
 function embed(
   content: readonly string[],
   index: ReadonlyMap<string, readonly number[]>,
@@ -89,7 +89,7 @@ function embed(
   return places;
 }
 
-/** The last position of each line that leaves room for the following ones, or `null` if they do not fit at all. */
+/** The last position of each line that leaves room for the following lines; `null` if they do not fit. */
 function latestPlaces(index: ReadonlyMap<string, readonly number[]>, kept: readonly Kept[]): Int32Array | null {
   const latest = new Int32Array(kept.length);
   let behind = Number.POSITIVE_INFINITY;
@@ -112,7 +112,7 @@ function skipBlank(content: readonly string[], place: number): number {
   return place;
 }
 
-/** The position after a gap from which most of the following kept lines continue without another gap. */
+/** The position after a gap from which most of the following kept lines match without another gap. */
 function bestPlace(
   content: readonly string[],
   kept: readonly Kept[],
@@ -148,7 +148,7 @@ function runLength(content: readonly string[], kept: readonly Kept[], k: number,
   return run;
 }
 
-/** The number of elements of an ascending list below a limit. */
+/** Number of elements of an ascending list below a limit. */
 function countBelow(ascending: readonly number[], limit: number): number {
   let low = 0;
   let high = ascending.length;

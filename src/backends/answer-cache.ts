@@ -4,9 +4,9 @@ import type { Answer } from './remote-backend.ts';
 
 export interface CacheOptions {
   readonly clock: Clock;
-  /** How long an answer is remembered; 0 forgets it at once. */
+  /** Lifetime of a cached answer; 0 disables the cache. */
   readonly ttlMs: number;
-  /** Maximum number of remembered answers; 0 remembers none. */
+  /** Maximum number of cached answers; 0 disables the cache. */
   readonly maxItems: number;
 }
 
@@ -15,10 +15,10 @@ interface Kept {
   readonly atMs: number;
 }
 
-/** However many answers are allowed, they take no more memory than this. */
+/** Maximum memory, regardless of the allowed number of answers. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** The latest answers of a service. Failures are not kept. */
+/** Cache of a service's latest answers. Failures are not cached. */
 export class AnswerCache {
   readonly #clock: Clock;
   readonly #ttlMs: number;

@@ -2,17 +2,17 @@ import type { Clock } from '../core/ports.ts';
 
 export interface BreakerOptions {
   readonly clock: Clock;
-  /** Number of consecutive failures of one kind that open it. */
+  /** Number of consecutive failures of one kind that open the breaker. */
   readonly threshold: number;
-  /** How long it stays open before one trial call, in milliseconds, unless the service names a time. */
+  /** Time before a trial call once open, in milliseconds, unless the service requests another time. */
   readonly openMs: number;
-  /** Called when it opens (with the kind of the failures) and when it closes (`null`). */
+  /** Called when the breaker opens (with the kind of failure) and closes (`null`). */
   readonly onChange?: (openedBy: string | null) => void;
 }
 
 /**
  * Stops calls to a service that fails repeatedly. Only equal failures count together: a service that fails in different
- * ways still works in part.
+ * ways still works partially.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
@@ -30,12 +30,12 @@ export class CircuitBreaker {
     return this.#openedAtMs !== null;
   }
 
-  /** Whether a call may be made. Each admitted call must be followed by exactly one of the three reports below. */
+  /** Whether a call may be made. Each admitted call must be followed by exactly one of the three methods below. */
   admits(): boolean {
     if (this.#openedAtMs === null) return true;
     if (this.#trying) return false;
     const waitedMs = this.#options.clock.nowMs() - this.#openedAtMs;
-    if (waitedMs >= 0 && waitedMs < this.#openForMs) return false; // below 0 the clock was set back
+    if (waitedMs >= 0 && waitedMs < this.#openForMs) return false; // negative if the clock was set back
     this.#trying = true;
     return true;
   }
@@ -60,7 +60,7 @@ export class CircuitBreaker {
     this.#openForMs = waitMs ?? this.#options.openMs;
   }
 
-  /** The call has no result, because its callers left. */
+  /** Reports a call without a result, because its callers left. */
   cancelled(): void {
     this.#trying = false;
   }

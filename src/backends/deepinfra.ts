@@ -4,10 +4,10 @@ import { CallFailure, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 
 /**
- * The scores in a rerank answer, one for each document, from 0 to 1. They may be in one list, in a list per query (all
- * queries are equal, so that the first is used), or in a list per document; logits become probabilities.
+ * The scores in a rerank answer, one for each document, from 0 to 1. Accepts one list, a list per query (all queries
+ * are equal, so the first is used), or a list per document; logits are converted to probabilities.
  *
- * @throws CallFailure `wrong_shape` when there is not exactly one finite number for each document
+ * @throws CallFailure `wrong_shape` unless there is exactly one finite number per document
  */
 function readScores(json: unknown, documents: number, status: number): number[] {
   const listed = typeof json === 'object' && json !== null && 'scores' in json ? json.scores : null;
@@ -36,10 +36,9 @@ const LOWEST = 0.1;
 const SPAN = 0.7;
 
 /**
- * Turns the scores of some lines into opinions of all. A score of at least one half is used directly, but raised to at
- * least `LOWEST + SPAN`. Below it only the order counts: a bare line rarely says enough to be judged alone, so the
- * scale of small scores means little. Lines that say the same as a scored one share its score; there is no opinion of
- * others.
+ * Extends the scores of some lines to opinions on all lines. Scores of at least one half are used directly, but raised
+ * to at least `LOWEST + SPAN`. Below that only the order counts, because the scale of small scores means little for
+ * isolated lines. Lines equal to a scored line share its score; there is no opinion on others.
  *
  * @param sent - indexes of the scored lines, from 0
  */
@@ -65,19 +64,19 @@ export interface DeepInfraOptions {
   readonly endpointUrl: string;
   readonly apiKey: string | null;
   readonly timeoutMs: number;
-  /** Maximum number of lines that one call sends. */
+  /** Maximum number of lines per call. */
   readonly maxDocs: number;
   readonly poster: JsonPoster;
 }
 
-/** Characters of the goal and of each line that are sent: a reranker gains nothing from more. */
+/** Maximum number of characters sent for the goal and for each line; more does not help a reranker. */
 const MAX_GOAL_CHARS = 2_000;
 const MAX_LINE_CHARS = 2_000;
-/** Maximum number of characters of one call: its lines, and the goal once for each line. */
+/** Maximum number of characters per call: all lines, plus the goal once per line. */
 const MAX_CALL_CHARS = 8_000_000;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
-/** A rerank endpoint in the manner of DeepInfra: `{queries, documents}` goes out, `{scores}` comes back. */
+/** A rerank endpoint like DeepInfra's: `{queries, documents}` in, `{scores}` out. */
 export class DeepInfra implements RemoteBackend {
   readonly name = 'deepinfra';
   readonly prefix = 'deepinfra';
@@ -117,7 +116,7 @@ export class DeepInfra implements RemoteBackend {
     const { status, json } = await poster.post({
       url: endpointUrl,
       headers: { authorization: `Bearer ${apiKey}` },
-      // one query for each document: the endpoint pairs the two lists
+      // one query per document: the endpoint pairs the two lists
       body: { queries: documents.map(() => goal), documents },
       maxBytes: MAX_ANSWER_BYTES,
       ...limits,

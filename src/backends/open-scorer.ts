@@ -4,7 +4,7 @@ import { JsonPoster, type Proxies } from './post-json.ts';
 import { RemoteScorer, type RemoteScorerOptions } from './remote-scorer.ts';
 import { SwePruner } from './swe-pruner.ts';
 
-/** A backend that is ready to be asked. */
+/** An open backend. */
 export interface OpenScorer extends LineScorer {
   /** `ok`, `not_configured` or `circuit_open`. */
   readonly state: string;
@@ -18,7 +18,7 @@ export interface OpenScorerOptions extends RemoteScorerOptions {
   readonly proxies?: Proxies;
 }
 
-/** Maximum time of a call to a service that has no time-out setting; callers usually set a lower limit. */
+/** Maximum time of a call to a service without a time-out setting; callers usually set a lower limit. */
 const LONGEST_CALL_MS = 300_000;
 
 /** The configured backend; `null` for the engine's own ranking, which makes no calls. */

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../base/causes.ts';
 
-/** Why a call brought no usable answer. */
+/** Why a call returned no usable answer. */
 export type CallFailureKind =
   | 'timeout'
   | 'cancelled'
@@ -11,11 +11,11 @@ export type CallFailureKind =
   | 'too_large'
   | 'wrong_shape';
 
-/** A call of a remote backend that failed. Holds no text, no header and no part of the answer. */
+/** A failed call to a remote backend. Contains no text, no header and no part of the answer. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly kind: CallFailureKind;
-  /** The HTTP status of an answer that came whole, or was not waited for because of its status. */
+  /** HTTP status, if the answer was complete or was discarded because of its status. */
   readonly status: number | null;
   /** The answer's `Retry-After` unchanged, or `null`. */
   readonly retryAfter: string | null;
@@ -31,12 +31,12 @@ export class CallFailure extends Error {
 export interface JsonPost {
   readonly url: string;
   readonly body: unknown;
-  /** Headers in addition to the content type. */
+  /** Additional headers besides the content type. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Longest time until the whole answer is there, in milliseconds. */
+  /** Time limit for the complete answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Largest answer that is read, in bytes. */
+  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 
@@ -45,10 +45,10 @@ export interface JsonAnswer {
   readonly json: unknown;
 }
 
-/** Bytes of a useless answer that are read so that its connection can be reused. */
+/** Bytes of an unusable answer that are drained so that its connection can be reused. */
 const DRAIN_BYTES = 16 * 1024;
 
-/** Proxies on the way out, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them. */
+/** Forward proxies from `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. */
 export interface Proxies {
   readonly httpProxy: string | null;
   readonly httpsProxy: string | null;
@@ -61,8 +61,8 @@ const MAX_CONNECTIONS = 16;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Posts and reads JSON, on its own connections. Redirects are not followed, so that data is sent only to the configured
- * address.
+ * Posts and reads JSON over its own connections. Does not follow redirects, so that data is only sent to the configured
+ * URL.
  */
 export class JsonPoster {
   #library: Promise<typeof import('undici')> | null = null;
@@ -73,7 +73,7 @@ export class JsonPoster {
     this.#proxies = proxies;
   }
 
-  /** @throws CallFailure for anything but a 2xx answer with a JSON body within time and size */
+  /** @throws CallFailure unless a 2xx answer with a JSON body arrives within the limits */
   async post(post: JsonPost): Promise<JsonAnswer> {
     const own = new AbortController();
     const timer = setTimeout(() => own.abort('timeout'), post.timeoutMs);
@@ -84,7 +84,7 @@ export class JsonPoster {
       const answer = await this.#request(post, own.signal);
       const status = answer.statusCode;
       if (status < 200 || status > 299) {
-        answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
+        answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status is sufficient
         const retryAfter = answer.headers['retry-after'];
         throw new CallFailure('status', status, String(status), typeof retryAfter === 'string' ? retryAfter : null);
       }
@@ -104,7 +104,7 @@ export class JsonPoster {
   }
 
   async #request({ url, headers, body }: JsonPost, signal: AbortSignal) {
-    // loaded on demand: it would double the start-up time of a process that makes no calls
+    // loaded lazily, because it would double the start-up time of a process that makes no calls
     this.#library ??= import('undici');
     const { EnvHttpProxyAgent, request } = await this.#library.catch((cause: unknown) => {
       this.#library = null;
@@ -141,7 +141,7 @@ async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, status: nu
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The parser's own message quotes the answer, so it goes no further. */
+/** Drops the parser's own message, because it quotes the answer. */
 function parse(text: string, status: number): unknown {
   try {
     return JSON.parse(text);

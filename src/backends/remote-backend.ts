@@ -2,15 +2,15 @@ import type { ScoreRequest } from '../core/ports.ts';
 
 /** A service's answer for a text. */
 export interface Answer {
-  /** As `PruneInput.externalScores`, one for each line. */
+  /** See `PruneInput.externalScores`; one per line. */
   readonly opinions: Float64Array;
-  /** Lines that the service itself judged. */
+  /** Number of lines judged by the service itself. */
   readonly scored: number;
-  /** The HTTP status; `null` when there was nothing to ask about and no call was made. */
+  /** HTTP status; `null` if no call was needed. */
   readonly status: number | null;
 }
 
-/** How one call may be spent. */
+/** Limits of one call. */
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -18,18 +18,18 @@ export interface CallLimits {
 
 /** A service that scores lines. `RemoteScorer` adds cache, time limits, breaker and reports. */
 export interface RemoteBackend {
-  /** Its name in the settings. */
+  /** Name in the settings. */
   readonly name: string;
-  /** The prefix of its warnings and stats. */
+  /** Prefix of warnings and stats. */
   readonly prefix: string;
-  /** Identifies everything that influences its answers besides text, goal and source type. */
+  /** Identifies everything that influences answers besides text, goal and source type. */
   readonly identity: string;
-  /** Longest time for one call, in milliseconds. */
+  /** Time limit of one call, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether all that it needs is set. */
+  /** Whether all required settings are present. */
   readonly configured: boolean;
   /**
-   * Asks once.
+   * Makes one call.
    *
    * @throws CallFailure
    */

@@ -10,7 +10,7 @@ import { SharedCall } from './shared-call.ts';
 /** A failed call, for the log. Contains no text, no address and no credential. */
 export interface BackendFailure {
   readonly backend: string;
-  /** The precise warning (`deepinfra_http_error`, …). */
+  /** Precise warning code (`deepinfra_http_error`, …). */
   readonly reason: string;
   readonly detail: string;
   readonly httpStatus: number | null;
@@ -21,18 +21,18 @@ export interface RemoteScorerOptions {
   readonly cacheTtlMs: number;
   readonly cacheMaxItems: number;
   readonly onFailure: (failure: BackendFailure) => void;
-  /** Notifies that calls are paused after failures of this kind; `null`: they resume. */
+  /** Called when calls are paused after failures of this kind, and when they resume (`null`). */
   readonly onBreaker: (openedBy: string | null) => void;
 }
 
 const BREAKER_THRESHOLD = 5;
 const BREAKER_OPEN_MS = 30_000;
-/** Longest pause that a service may request. */
+/** Maximum pause that a service may request. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** A time-out of callers with a shorter limit says nothing about the service. */
+/** Time-outs of callers with a shorter limit say nothing about the service. */
 const SIGNIFICANT_WAIT_MS = 100;
 
-/** Adds to a remote service: a cache, sharing of equal calls, time limits and a breaker. */
+/** Wraps a remote service with a cache, sharing of concurrent equal calls, time limits and a circuit breaker. */
 export class RemoteScorer implements LineScorer {
   readonly #backend: RemoteBackend;
   readonly #options: RemoteScorerOptions;
@@ -57,7 +57,7 @@ export class RemoteScorer implements LineScorer {
     return this.#backend.name;
   }
 
-  /** `ok`, `not_configured`, or `circuit_open` while the service is left alone. */
+  /** `ok`, `not_configured`, or `circuit_open` while calls are paused. */
   get state(): string {
     if (!this.#backend.configured) return 'not_configured';
     return this.#breaker.isOpen ? 'circuit_open' : 'ok';
@@ -76,7 +76,7 @@ export class RemoteScorer implements LineScorer {
     const call = running?.abandoned === null ? running : this.#start(key, request);
     if (call === null) return this.#alone(total, [`${prefix}_error`, `${prefix}_circuit_open`]);
     try {
-      const left = request.timeoutMs - (performance.now() - startedAt); // choosing lines took some of it
+      const left = request.timeoutMs - (performance.now() - startedAt); // selecting lines took some of the time
       const timeoutMs = Math.max(1, Math.min(left, this.#backend.timeoutMs));
       const answer = await call.wait({ ...request, timeoutMs });
       return this.#answered(answer, total, performance.now() - startedAt, false);
@@ -85,7 +85,7 @@ export class RemoteScorer implements LineScorer {
     }
   }
 
-  /** `null` while the service is left alone. */
+  /** Starts a call; `null` while calls are paused. */
   #start(key: string, request: ScoreRequest): SharedCall | null {
     if (!this.#breaker.admits()) return null;
     const call = new SharedCall(async (signal) => {
@@ -105,7 +105,7 @@ export class RemoteScorer implements LineScorer {
     return call;
   }
 
-  /** Reports a call's end to the breaker. An abort by its callers says little about the service. */
+  /** Reports the end of a call to the breaker. An abort by the callers says little about the service. */
   #learn(failure: CallFailure, { abandoned, patienceMs }: SharedCall): void {
     const waitMs = retryAfterMs(failure, this.#options.clock.nowMs());
     if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure), waitMs);
@@ -133,7 +133,7 @@ export class RemoteScorer implements LineScorer {
     };
   }
 
-  /** The result of a call that sent nothing. */
+  /** The result if nothing was sent. */
   #alone(total: number, warnings: readonly string[]): Scored {
     return { scores: null, warnings, stats: this.#stats(0, total, 0, false, null) };
   }
@@ -164,7 +164,7 @@ function breakerKind({ kind, status }: CallFailure): string {
   return status >= 500 ? 'status_5xx' : `status_${status}`;
 }
 
-/** The pause that an overloaded service requests, in seconds or as a date; `null` if it requests none. */
+/** The pause requested by an overloaded service, in seconds or as a date; `null` if none. */
 function retryAfterMs({ status, retryAfter }: CallFailure, nowMs: number): number | null {
   if (retryAfter === null || (status !== 429 && status !== 503)) return null;
   const isDate = /^[A-Z][a-z]{2}, \d\d /.test(retryAfter);
@@ -173,7 +173,7 @@ function retryAfterMs({ status, retryAfter }: CallFailure, nowMs: number): numbe
   return waitMs > 0 ? Math.min(waitMs, LONGEST_RETRY_AFTER_MS) : null;
 }
 
-/** A bug in reading an answer counts as an unusable answer, so that the caller never sees it. */
+/** Converts any error to a `CallFailure`; bugs in parsing count as an unusable answer. */
 function failureOf(cause: unknown): CallFailure {
   return cause instanceof CallFailure ? cause : new CallFailure('wrong_shape');
 }

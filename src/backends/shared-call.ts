@@ -5,23 +5,23 @@ import type { Answer } from './remote-backend.ts';
 /** Why all callers have left. */
 export type Abandoned = 'timeout' | 'cancelled';
 
-/** One call shared by several callers, each with its own time limit. It is aborted when the last of them has left. */
+/** One call shared by several callers, each with its own time limit. It is aborted when the last caller has left. */
 export class SharedCall {
   readonly #controller = new AbortController();
   readonly #answer: Promise<Answer>;
   #waiting = 0;
   /** Why the call was aborted, or `null`. */
   abandoned: Abandoned | null = null;
-  /** How long the most patient of the callers would have waited, in milliseconds. */
+  /** The longest wait among the callers, in milliseconds. */
   patienceMs = 0;
 
-  /** @param start - makes the call; must end it when the signal fires */
+  /** @param start - makes the call; must abort it on the signal */
   constructor(start: (signal: AbortSignal) => Promise<Answer>) {
     this.#answer = start(this.#controller.signal);
     this.#answer.catch(() => {}); // remaining callers handle the error
   }
 
-  /** @throws CallFailure the call's own, or `timeout` or `cancelled` when this caller's wait ended first */
+  /** @throws CallFailure the call's own failure, or `timeout` or `cancelled` if this caller's wait ended first */
   wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<Answer> {
     this.#waiting++;
     this.patienceMs = Math.max(this.patienceMs, timeoutMs);

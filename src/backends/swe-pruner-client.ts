@@ -1,14 +1,14 @@
 import { CallFailure, JsonPoster } from './post-json.ts';
 import { askSwePruner, prunedText } from './swe-pruner.ts';
 
-/** The configuration of the stdio server, from its environment. */
+/** Configuration of the stdio server's pruner, from its environment. */
 export interface SwePrunerConfig {
-  /** Where to post to, or `null` when pruning is switched off. */
+  /** URL of the service; `null` if pruning is disabled. */
   readonly url: string | null;
   readonly timeoutMs: number;
-  /** Sent to it as `Authorization: Bearer`, or `null`. */
+  /** Sent as `Authorization: Bearer`, or `null`. */
   readonly token?: string | null;
-  /** One line each. */
+  /** Warnings, one line each. */
   readonly warnings: readonly string[];
 }
 
@@ -52,13 +52,13 @@ function readTimeout(text: string | undefined): { readonly timeoutMs: number; re
   return { timeoutMs, warnings };
 }
 
-/** The meaning of a refusal, and the remedy. */
+/** Meaning of a refusal, and remedy. */
 const refusals: Readonly<Record<number, string>> = {
   401: '401: the service requires a token, and got none or a wrong one; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
   403: '403: the service rejects this host name; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',
 };
 
-/** The swe-pruner service that the stdio tools ask. */
+/** The swe-pruner service used by the stdio tools. */
 export class SwePrunerClient {
   readonly #config: SwePrunerConfig & { readonly url: string };
   readonly #poster = new JsonPoster();
@@ -68,10 +68,10 @@ export class SwePrunerClient {
   }
 
   /**
-   * Asks the service once. Its answer is not verified against `code`.
+   * Calls the service once. The answer is not verified against `code`.
    *
    * @param query - sent verbatim
-   * @throws CallFailure for whatever kept it from answering, also when `signal` fires
+   * @throws CallFailure if there is no usable answer, or `signal` was aborted
    */
   async prune(code: string, query: string, signal?: AbortSignal): Promise<string> {
     const { url, token = null, timeoutMs } = this.#config;

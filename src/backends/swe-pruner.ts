@@ -5,19 +5,19 @@ import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 
 export interface SwePrunerOptions {
-  /** `null` when none is set. */
+  /** `null` if not set. */
   readonly url: string | null;
   readonly timeoutMs: number;
   readonly poster: JsonPoster;
 }
 
-/** Room for an answer: the text again, and the score of each of its tokens. */
+/** Maximum answer size per character: the text, plus a score per token. */
 const ANSWER_BYTES_PER_CHAR = 40;
 const MIN_ANSWER_BYTES = 16 * 1024 * 1024;
-/** Where services of this kind put the text, in the order of docs/contract.md §7. */
+/** Possible fields of the text in an answer, in the order of docs/contract.md §7. */
 const TEXT_FIELDS = ['pruned_code', 'content', 'text'] as const;
 
-/** A swe-pruner service: `{code, query}` goes out, the text comes back with lines left out. */
+/** A swe-pruner service: `{code, query}` in, the text with lines removed out. */
 export class SwePruner implements RemoteBackend {
   readonly name = 'swe-pruner';
   readonly prefix = 'swe_pruner';
@@ -46,7 +46,7 @@ export class SwePruner implements RemoteBackend {
   }
 }
 
-/** The request to a swe-pruner service. */
+/** A request to a swe-pruner service. */
 export interface SwePrunerQuestion {
   readonly url: string;
   readonly code: string;
@@ -57,7 +57,7 @@ export interface SwePrunerQuestion {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Asks a service of this kind once. @throws CallFailure */
+/** Calls a swe-pruner service once. @throws CallFailure */
 export function askSwePruner(poster: JsonPoster, question: SwePrunerQuestion): Promise<JsonAnswer> {
   const { url, code, query, token, timeoutMs, signal } = question;
   return poster.post({
@@ -70,7 +70,7 @@ export function askSwePruner(poster: JsonPoster, question: SwePrunerQuestion): P
   });
 }
 
-/** The first of the known fields that holds a string; an empty one counts. @throws CallFailure */
+/** The first known field with a string, even if empty. @throws CallFailure */
 export function prunedText(json: unknown, status: number): string {
   const fields: Readonly<Record<string, unknown>> = typeof json === 'object' && json !== null ? { ...json } : {};
   for (const name of TEXT_FIELDS) {

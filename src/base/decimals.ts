@@ -1,8 +1,8 @@
 const MOST = 6;
 
 /**
- * Decimals with which all dollars of a column are shown, so that they can be compared at a glance: as many as the
- * smallest needs for two significant digits, but no more than make sense beside the largest.
+ * Common number of decimals for a column of dollars: enough for two significant digits of the smallest amount, but
+ * limited by the largest.
  */
 export function columnDecimals(dollars: readonly number[]): number {
   const sizes = dollars.map(Math.abs).filter((size) => size > 0);
@@ -12,13 +12,13 @@ export function columnDecimals(dollars: readonly number[]): number {
   return Math.min(needed, most >= 100 ? 2 : most >= 1 ? 3 : MOST);
 }
 
-/** Dollars, as `$1,234.50` or `-$0.05`. */
+/** Formats dollars: `$1,234.50` or `-$0.05`. */
 export function dollarWords(dollars: number, decimals: number): string {
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return `${dollars < 0 ? '-' : ''}$${Math.abs(dollars).toLocaleString('en-US', digits)}`;
 }
 
-/** A sum of shares in percent with one digit, such as `6.1`; nothing below half a percent is shown exactly. */
+/** Formats a share in percent with one decimal, such as `6.1`; amounts below half a percent are not shown exactly. */
 export function points(share: number): string {
   return share > 0 && share < 0.005 ? '<0.5' : (share * 100).toFixed(1);
 }

@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs';
 
 const LINE_FEED = 0x0a;
-/** Maximum length of a line that is read. Set by hand: no model accepts a longer message. */
+/** Maximum line length. Set by hand: no model accepts a longer message. */
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
 /**
- * The lines of a file, one at a time, whatever the size of the file. Empty lines are skipped, and so are lines longer
- * than `maxLineBytes`, without being buffered.
+ * Streams the lines of a file. Skips empty lines, and lines longer than `maxLineBytes` without buffering them.
  *
  * @param onRead - called with the number of bytes read so far
  */

@@ -1,11 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 
-/** The heap limit from which on bounds have their full size. */
+/** Heap limit from which on limits apply in full. */
 const FULL_BYTES = 1024 ** 3;
 
 /**
- * A bound of what is kept in memory, made smaller in proportion in a process with a heap limit below 1 GiB: together
- * the bounds would exceed a small heap.
+ * Scales an in-memory limit down in proportion if the heap limit is below 1 GiB, because all limits together would
+ * exceed a small heap.
  *
  * @param limitBytes - the heap limit
  */

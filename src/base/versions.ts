@@ -1,4 +1,4 @@
-/** Whether a version is older than another one, by their three numbers; what follows a hyphen or a plus does not count. */
+/** Whether a version is older than another one, by the three numbers; pre-release and build suffixes are ignored. */
 export function precedes(version: string, other: string): boolean {
   const [left, right] = [numbersOf(version), numbersOf(other)];
   const at = left.findIndex((part, i) => part !== right[i]);

@@ -1,18 +1,18 @@
 import type { FailureReporter } from './failures.ts';
 
 export interface WorkQueueOptions {
-  /** Maximum number of bytes that waiting work holds; a single piece of any size fits into an empty queue. */
+  /** Maximum number of bytes held by queued work; a single piece of any size fits into an empty queue. */
   readonly maxBytes: number;
-  /** Reports work that failed. */
+  /** Called for failed work. */
   readonly onFailure: FailureReporter;
-  /** Code of these failures. */
+  /** Reason code of these failures. */
   readonly reason: string;
 }
 
-/** Bytes that a piece of work takes besides what it holds. */
+/** Overhead of a piece of work, in bytes. */
 const OWN_BYTES = 1_000;
 
-/** Does work in the background, one piece after the other, in order. It is bounded by what the waiting work holds. */
+/** Runs work sequentially in the background. Bounded by the memory that queued work holds. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   #last: Promise<void> = Promise.resolve();
@@ -25,8 +25,8 @@ export class WorkQueue {
   /**
    * Queues work. Never throws or blocks.
    *
-   * @param bytes - what it keeps in memory until it is done
-   * @returns whether it was queued; `false`: the queue is full, and the work is dropped
+   * @param bytes - memory held until the work is done
+   * @returns whether it was queued; `false` if the queue is full and the work was dropped
    */
   add(bytes: number, work: () => Promise<void>): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes + OWN_BYTES > this.#options.maxBytes) return false;
@@ -34,7 +34,7 @@ export class WorkQueue {
     return true;
   }
 
-  /** As `add`, even beyond the maximum: for work that must not be dropped, whose sources wait for `room` instead. */
+  /** Like `add`, even beyond the maximum: for work that must not be dropped, whose producers await `room`. */
   push(bytes: number, work: () => Promise<void>): void {
     const { onFailure, reason } = this.#options;
     const size = bytes + OWN_BYTES;
@@ -47,7 +47,7 @@ export class WorkQueue {
       });
   }
 
-  /** Resolves as soon as the waiting work holds no more than the maximum. Never rejects. */
+  /** Resolves once queued work is within the maximum. Never rejects. */
   async room(): Promise<void> {
     while (this.#bytes > this.#options.maxBytes) await this.#last;
   }

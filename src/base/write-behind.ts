@@ -1,13 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Longest time that something waits to be written, in milliseconds. */
+/** Maximum delay of a write, in milliseconds. */
 const EVERY_MS = 1_000;
-/** Maximum number of rows per transaction: some 2 ms of the event loop, after which requests are served. */
+/** Maximum number of rows per transaction: about 2 ms of the event loop before requests are served. */
 const WRITTEN_AT_ONCE = 200;
 
-/**
- * Writes rows in their order, some at once, and lets the event loop turn in between. Rejects with what `write` throws.
- */
+/** Writes rows in order and in chunks, yielding to the event loop in between. Rejects if `write` throws. */
 export async function writeInParts<Row>(
   rows: readonly Row[],
   write: (some: readonly Row[]) => Promise<void>,
@@ -19,9 +17,9 @@ export async function writeInParts<Row>(
 }
 
 /**
- * Waits for a callback, at most for a time and until the signal fires.
+ * Waits for a callback, until a time limit or an abort signal.
  *
- * @param on - registers a listener, until the returned function is called
+ * @param on - registers a listener; returns the unsubscribe function
  */
 export function untilCalled(
   on: (listener: () => void) => () => void,
@@ -42,7 +40,7 @@ export function untilCalled(
   });
 }
 
-/** A part of a process that writes in the background, one write at a time. It holds and bounds the waiting data. */
+/** A background writer with one write at a time. Its owner holds and bounds the waiting data. */
 export interface BackgroundWriter {
   /**
    * Schedules a write.
@@ -51,19 +49,19 @@ export interface BackgroundWriter {
    * loop
    */
   soon(rows?: number): void;
-  /** Writes now. Resolves when everything that was waiting at the call is written or lost. */
+  /** Writes now. Resolves when everything waiting at the time of the call is written or lost. */
   flush(): Promise<void>;
 }
 
 /**
- * Writes in the background, at most once a second: whatever waits in all parts of a process is written at the same time,
- * so that the store can commit it together.
+ * Coordinates background writes, at most once a second: all writers of a process write at the same time, so that the
+ * store can commit together.
  */
 export class WriteBehind {
   readonly #due = new Set<BackgroundWriter>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param write - writes all that waits; must not reject */
+  /** @param write - writes all waiting data; must not reject */
   writer(write: () => Promise<void>): BackgroundWriter {
     let writing: Promise<void> | null = null;
     let next: NodeJS.Immediate | undefined;

@@ -7,13 +7,13 @@ import type { Io } from './command.ts';
 
 /** Records the life of an agent for `sc://children/<childId>/logs`. */
 export interface ChildLog {
-  /** Whether anything is kept. */
+  /** Whether the log is stored at all. */
   readonly on: boolean;
-  /** A step of its life. Never throws. */
+  /** Records a step of the agent's life. Never throws. */
   meta(message: string): void;
-  /** Some of its error output. Never throws. */
+  /** Records error output. Never throws. */
   stderr(text: string): void;
-  /** Writes what waits. Never rejects. */
+  /** Writes pending entries. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ const MAX_LINE_CHARS = 4_000;
 /** Maximum number of waiting entries; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
 
-/** Keeps nothing unless the resources are switched on. If the store fails, the log is lost, and the run goes on. */
+/** Opens the log; a no-op unless resources are enabled. If the store fails, only the log is lost. */
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
   if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
   const { openStore } = await import('../app/store.ts');
@@ -39,13 +39,13 @@ export async function openChildLog(settings: Settings, name: string, io: Io): Pr
     async close() {
       await log.end();
       await store.close();
-      // only now: the agent may own the terminal till then
+      // reported only now, because the agent may have owned the terminal before
       if (lost !== null) io.err(`mcp-pruner: part of the log of ${name} could not be kept: ${reasonOf(lost)}\n`);
     },
   };
 }
 
-/** Splits output into lines, hides credentials of the environment, and writes many lines together. */
+/** Splits output into lines, masks credentials from the environment, and writes lines in batches. */
 class LogBuffer {
   readonly #childId: string;
   readonly #clock: Io['clock'];

@@ -7,38 +7,38 @@ import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 
-/** The optional parts that commands work with. */
+/** The edition's optional parts, as needed by commands. */
 export interface CliEdition extends Edition {
   readonly checks: readonly Check[];
-  /** `report --sessions`. Absent: the edition does not read the session files of agents. @returns the exit code */
+  /** Implements `report --sessions`, if the edition can read agents' session files. @returns the exit code */
   readonly reportSessions?: (call: Call, io: Io, days: number) => Promise<number>;
 }
 
-/** A command's access to the process; passed in, so that tests can run commands without one. */
+/** A command's access to the process; passed in, so that tests can run commands without a process. */
 export interface Io extends Place {
   readonly edition: CliEdition;
   readonly readFile: (path: string) => string;
   readonly fileExists: (path: string) => boolean;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether a person reads stdout on a terminal. */
+  /** Whether stdout is a terminal. */
   readonly outIsTerminal: boolean;
-  /** Width of that terminal, in characters; absent where stdout is none. */
+  /** Width of the terminal on stdout, in characters; absent if there is none. */
   readonly columns?: number;
-  /** Whether a person reads stderr on a terminal, where a progress bar may be drawn. */
+  /** Whether stderr is a terminal, where a progress bar may be drawn. */
   readonly errIsTerminal?: boolean;
-  /** Width of that terminal, in characters; absent where stderr is none. */
+  /** Width of the terminal on stderr, in characters; absent if there is none. */
   readonly errColumns?: number;
-  /** Whether a person types into stdin. */
+  /** Whether stdin is a terminal. */
   readonly inIsTerminal?: boolean;
   readonly clock: Clock;
   readonly version: string;
-  /** Signals and last-resort errors, by the names that `process` gives them. */
+  /** Signals and uncaught errors, under their names in `process`. */
   readonly events: {
     on(name: string, handler: (detail: unknown) => void): unknown;
     off(name: string, handler: (detail: unknown) => void): unknown;
   };
-  /** stdin and stdout, opened on first use, for a command that speaks a protocol over them. */
+  /** stdin and stdout, opened on first use, for commands that speak a protocol over them. */
   readonly streams?: () => { readonly input: Readable; readonly output: Writable };
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
@@ -47,9 +47,9 @@ export interface Io extends Place {
 /** An option of a command. */
 export interface Option {
   readonly type: 'string' | 'boolean';
-  /** Placeholder of the value in the help, such as `<file>`. */
+  /** Placeholder of the value in help texts, such as `<file>`. */
   readonly value?: string;
-  /** The value may be left out, and is `''` then: an argument that does not match is no value. */
+  /** Set if the value is optional (default `''`); the next argument is the value only if it matches. */
   readonly optional?: RegExp;
   readonly doc: string;
 }
@@ -60,34 +60,34 @@ export interface Call {
 }
 
 export interface Command {
-  /** The usage line after `mcp-pruner`. */
+  /** Usage line, after `mcp-pruner`. */
   readonly usage: string;
-  /** The description in the help. */
+  /** Description in the help. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** If there are too many options, `--help` shows only these, and `--help --all` shows all. */
+  /** Options shown by `--help` if there are too many; `--help --all` shows all. */
   readonly commonOptions?: readonly string[];
-  /** The number of arguments that it takes, without options. */
+  /** Minimum and maximum number of arguments, without options. */
   readonly arguments: { readonly min: number; readonly max: number };
-  /** @returns the exit code */
+  /** Runs the command. @returns the exit code */
   run(call: Call, io: Io): Promise<number>;
 }
 
-/** Groups of commands in the help, in its order. */
+/** Command groups, in the order of the help. */
 export const GROUPS = ['daily', 'server', 'team', 'lab'] as const;
 
-/** A command that is loaded when it is called: the help must not wait for a database driver. */
+/** A command that is loaded when called, so that the help does not wait for a database driver. */
 export interface LazyCommand {
-  /** Absent: the help does not list it. */
+  /** If absent, the command is not listed in the help. */
   readonly group?: (typeof GROUPS)[number];
-  /** Few need it: only `--help --all` lists it. */
+  /** Rarely needed, so listed only by `--help --all`. */
   readonly rare?: true;
   readonly summary: string;
   /** @param edition - for commands whose options depend on it */
   readonly load: (edition: () => Promise<CliEdition>) => Promise<Command>;
 }
 
-/** The command line is wrong; one line, exit code 2. */
+/** Wrong command line; one line, exit code 2. */
 export class UsageError extends UserError {
   override readonly name = 'UsageError';
 
@@ -96,41 +96,38 @@ export class UsageError extends UserError {
   }
 }
 
-/** The text of a string option, or `undefined`. */
+/** Value of a string option, or `undefined`. */
 export function textOption(call: Call, name: string): string | undefined {
   const value = call.values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Option of every command that reads the configuration. */
+/** Option shared by all commands that read the configuration. */
 export const configOption: Readonly<Record<'config', Option>> = {
   config: { type: 'string', value: '<file>', doc: 'read this TOML file instead of the default one' },
 };
 
-/** A check of the configuration that needs no running proxy. */
+/** A check of the configuration that does not need a running proxy. */
 type Check = (settings: Settings, io: Io) => Promise<readonly Finding[]>;
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours text, or leaves it plain where no person would see colours. */
+/** Colours text, or returns it unchanged if colours are disabled. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours for stdout: on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one. */
+/** Colours for stdout: enabled on a terminal, unless `NO_COLOR` is set or the terminal is dumb. */
 export function painter({ env, outIsTerminal }: Pick<Io, 'env' | 'outIsTerminal'>): Paint {
   const coloured = outIsTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
-  // newer Nodes would look at the real stdout once more
+  // newer Node versions would otherwise check the real stdout again
   return coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
 }
 
-/** As `printable`, on one line: a line end from outside could pass for a line of the program's own. */
+/** Like `printable`, but on one line, because external line breaks could fake output lines. */
 export function printableLine(text: string): string {
   return printable(text.replaceAll(/[\r\n\u2028\u2029]+/g, '\u2424'));
 }
 
-/**
- * Text from outside made harmless for a terminal: control characters are shown rather than obeyed, tabs and line ends
- * stay.
- */
+/** Makes external text safe for a terminal: control characters are made visible, except tabs and line ends. */
 export function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\t\n\r]|\r(?!\n)|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
     const code = char.charCodeAt(0);

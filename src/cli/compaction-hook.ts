@@ -8,11 +8,11 @@ import type { Io } from './command.ts';
 import { type ApartSetup, lineCommand } from './status-line.ts';
 
 const PATH: readonly [string, string] = ['hooks', 'SessionStart'];
-/** Seconds after which the agent goes on without the hook. */
+/** Seconds after which the agent continues without the hook. */
 const TIMEOUT_S = 10;
 const OPTION = '--searchable';
 
-/** The files in which agents with hooks keep them, by the agent's name. Both read the same format. */
+/** Hook files, by agent. Both agents use the same format. */
 const FILES: ReadonlyMap<string, (place: ClientPlace) => string> = new Map([
   ['claude', settingsFile],
   ['codex', hooksFile],
@@ -24,7 +24,7 @@ export function hasCompactionHook(client: string): boolean {
 }
 
 /**
- * Adds a hook behind the agent's own that names, after a compaction, what can still be searched.
+ * Appends a hook that states, after a compaction, what can still be searched.
  *
  * @throws UserError if the installed program cannot be found
  */
@@ -56,7 +56,7 @@ function isOwn(hook: JsonValue): boolean {
   return JSON.stringify(hook).includes(` statusline ${OPTION}`);
 }
 
-/** Whether Claude Code uses the plugin of this product, from whatever marketplace. */
+/** Whether Claude Code uses this product's plugin, from any marketplace. */
 function hasPlugin(settings: JsonValue): boolean {
   const plugins = valueAt(settings, ['enabledPlugins']);
   if (typeof plugins !== 'object' || plugins === null) return false;

@@ -6,7 +6,7 @@ import { money } from './report/words.ts';
 
 const MOST_SHOWN = 10;
 
-/** Compactions, the longest conversations, and the cost of pauses; `''` if there are none of these. */
+/** Report on compactions, the longest conversations, and the cost of pauses; `''` if there are none. */
 export function contextText({ compactions, cold }: ContextReport): string {
   const { seen, avoided, conversations } = compactions;
   const lines: string[] = [];
@@ -27,7 +27,7 @@ export function contextText({ compactions, cold }: ContextReport): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Whether a cache lifetime of an hour would have saved more than it costs. */
+/** Whether a one-hour cache lifetime would have saved more than it costs. */
 export function hourCachePays({ hour_cache: { cost, saved } }: ColdFigures): boolean {
   return saved > cost;
 }

@@ -5,7 +5,7 @@ import type { StoreHandle } from '../store/handle.ts';
 import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
-/** `mcp-pruner erase`: everything that the store knows of a project or a person, with a proof. */
+/** `mcp-pruner erase`: erases all data of a project or a person, with proof. */
 export const erase: Command = {
   usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run] [--json]',
   about: [
@@ -63,7 +63,7 @@ export const erase: Command = {
   },
 };
 
-/** The name under which the ledger has a person. @throws UserError for a key that still opens something */
+/** Name of a person in the ledger. @throws UserError for a key that is still valid */
 async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io: Io): Promise<string> {
   if (of === 'user') return `user:${name}`;
   const found = (await (await store.keys()).all()).filter((key) => key.id === name || key.name === name);
@@ -73,7 +73,7 @@ async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io:
   if (alive.length > 0) throw new UserError(`${name} is still valid: run mcp-pruner keys revoke ${name} first`);
   if (found.length > 1) throw new UserError(`several keys have the name ${name}: use an id from mcp-pruner keys list`);
   const [key] = found;
-  // a key is forgotten some time after its end; its bills are not
+  // keys are deleted some time after they end, but their bills are kept
   if (!key && !/^key_\w+$/.test(name)) throw new UserError(`there is no key ${JSON.stringify(name)}`);
   return key?.id ?? name;
 }
@@ -86,7 +86,7 @@ interface ErasureRequest {
   readonly asJson: boolean;
 }
 
-/** Prints the document. The audit trail gets its hash and no name. */
+/** Erases, and prints the proof. The audit trail gets the proof's hash, but no name. */
 async function eraseAndProve(
   store: StoreHandle,
   { subject, namedSubject, isDry, full, asJson }: ErasureRequest,
@@ -114,7 +114,7 @@ async function eraseAndProve(
   return 1;
 }
 
-/** The result in five lines. */
+/** Summary of the result in five lines. */
 function summaryOf(erased: Erased, { id, isDry }: { readonly id: string; readonly isDry: boolean }): string {
   const { conversations, texts, texts_shared: shared, rows, searched_again: again, files, complete } = erased;
   const before = Object.values(rows).reduce((sum, row) => sum + row.before, 0);
@@ -133,7 +133,7 @@ function summaryOf(erased: Erased, { id, isDry }: { readonly id: string; readonl
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Data that does not belong to the subject, or cannot be erased from here. */
+/** Data that is kept, because it does not belong to the subject or cannot be erased from here. */
 function retainedData(subject: Subject): readonly string[] {
   const common = [
     'audit events, in which the name is replaced by the id of this document',

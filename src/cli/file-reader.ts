@@ -1,6 +1,6 @@
 import type { Io } from './command.ts';
 
-/** Reads the user's files; `null` for a missing one. */
+/** Reads the user's files; `null` if missing. */
 export function fileReader({ readFile, fileExists }: Pick<Io, 'readFile' | 'fileExists'>) {
   return (path: string): string | null => (fileExists(path) ? readFile(path) : null);
 }

@@ -3,7 +3,7 @@ import { wrapped } from './table.ts';
 
 type Stderr = Pick<Io, 'err' | 'errIsTerminal' | 'errColumns'>;
 
-/** Lines for the user on stderr, in the width of the terminal; while an agent draws on it they wait. */
+/** Prints lines on stderr, wrapped to the terminal width; holds them while an agent draws on the terminal. */
 export class HeldLines {
   readonly #io: Stderr;
   #waiting: string[] | null = null;

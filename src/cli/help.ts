@@ -1,7 +1,7 @@
 import { type Command, GROUPS, type Io, type LazyCommand } from './command.ts';
 import { wrapped } from './table.ts';
 
-/** Maximum width of help, also where it does not go to a terminal. */
+/** Maximum width of help texts, even without a terminal. */
 const MAX_COLUMNS = 100;
 
 const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
@@ -14,7 +14,7 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
 /**
  * The output of `mcp-pruner --help`.
  *
- * @param all - with the commands that only `--help --all` shows
+ * @param all - includes the commands that only `--help --all` shows
  */
 export function programHelp(
   commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
@@ -55,7 +55,7 @@ export function programHelp(
 /**
  * The output of `mcp-pruner <command> --help`.
  *
- * @param all - with the options that only `--help --all` shows
+ * @param all - includes the options that only `--help --all` shows
  */
 export function commandHelp(
   { usage, about, options, commonOptions: common }: Command,

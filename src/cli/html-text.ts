@@ -1,4 +1,4 @@
-/** A text inside HTML or XML, or as the value of an attribute there: a name is text, whatever it looks like. */
+/** Escapes a text for HTML or XML content and attribute values. */
 export function htmlText(value: string): string {
   return value
     .replaceAll('&', '&amp;')

@@ -4,7 +4,7 @@ import { UserError } from '../errors/errors.ts';
 import { type Call, textOption, UsageError } from './command.ts';
 
 /**
- * Reads the value of `--lines`: `10-40`, `7` or several of them with commas between.
+ * Parses the value of `--lines`: `10-40`, `7` or a comma-separated list.
  *
  * @throws UsageError
  */
@@ -21,9 +21,9 @@ function parseRanges(text: string): LineRange[] {
   });
 }
 
-/** What a call names: a prune id or a marker, and the lines of `--lines`, else those of the marker. */
+/** The target of a call: a prune id or a marker, and the lines from `--lines` or else from the marker. */
 export interface Named extends Pick<PruneReference, 'pruneId'> {
-  /** `null` for the whole text. */
+  /** `null` means the whole text. */
   readonly ranges: readonly LineRange[] | null;
 }
 
@@ -35,7 +35,7 @@ export function namedLines(call: Call): Named {
   return { pruneId, ranges: range === null ? null : [range] };
 }
 
-/** @throws UserError when a range begins beyond the end of the text */
+/** @throws UserError if a range begins beyond the end of the text */
 export function checkWithin(ranges: readonly LineRange[], lineCount: number): void {
   const beyond = ranges.find(({ startLine }) => startLine > lineCount);
   if (!beyond) return;

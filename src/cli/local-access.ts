@@ -2,10 +2,10 @@ import { localTokenFile, makeLocalToken, readLocalToken } from '../config/local-
 import type { Settings } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
-/** The tools that an agent of the proxy needs. All others would cost tokens in every request. */
+/** The tools that agents behind the proxy need. Others would cost tokens in every request. */
 const TOOLS = 'recover_text,recall';
 
-/** The URL of a proxy's MCP server, as configured in agents. */
+/** URL of a proxy's MCP server for agents' configurations. */
 export function rpcAddress(origin: string): string {
   return `${origin}/rpc?tools=${TOOLS}`;
 }
@@ -15,7 +15,7 @@ export function rpcAddress(origin: string): string {
  *
  * @param make - whether to create the machine's token file if it is missing
  * @returns `null` if none is required
- * @throws SettingsError when other users can read the file
+ * @throws SettingsError if other users can read the file
  */
 export function accessToken(settings: Settings, io: Io, make: boolean): string | null {
   if (settings.authToken !== null || settings.localToken === 'off') return settings.authToken;

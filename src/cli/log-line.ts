@@ -1,14 +1,14 @@
 import { parsed } from '../wires/json/value.ts';
 import { type Paint, printable } from './command.ts';
 
-/** Longest shown value of a field that was not requested by name. */
+/** Values of fields that were not requested by name are truncated to this length. */
 const MAX_VALUE = 160;
-/** Prune ids that are shown of one request; `tail` and the JSON line have them all. */
+/** Maximum number of prune ids shown per request; `tail` and the JSON line have all. */
 const MAX_IDS = 3;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Formats a JSON log line for people. Any other line is printed as it is, with control characters made visible. */
+/** Formats a JSON log line for people. Other lines are printed unchanged, with control characters made visible. */
 export function logLinePrinter(paint: Paint): (line: string) => string {
   return (line) => {
     const fields = fieldsOf(line);
@@ -20,7 +20,7 @@ export function logLinePrinter(paint: Paint): (line: string) => string {
   };
 }
 
-/** Message of the line that says where the server listens; its fields are addresses. */
+/** Message of the line that reports the server's URLs. */
 export const LISTENING = 'listening; point an agent at it with OPENAI_BASE_URL or ANTHROPIC_BASE_URL';
 
 function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
@@ -28,7 +28,7 @@ function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
   return 'tokensSaved' in fields && 'status' in fields ? requestFacts(fields, paint) : otherFacts(fields);
 }
 
-/** Where it listens, where it forwards requests, and where the page is; everything else is in the settings. */
+/** URLs of the server, its upstreams and the page. */
 function listeningFacts({ url, upstreamUrl, anthropicUrl, geminiUrl, page }: Fields): string {
   const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(plainText).join(', ');
   return `${plainText(url)} -> ${upstreams}${page === undefined ? '' : `  page ${plainText(page)}`}`;
@@ -44,7 +44,7 @@ function levelOf(level: unknown, paint: Paint): string {
   return level === 'error' || level === 'fatal' ? paint('red', 'ERROR') : '';
 }
 
-/** A request: to which model, how it ended, how long it took, and what was saved. */
+/** Facts of a request: model, outcome, duration and savings. */
 function requestFacts(fields: Fields, paint: Paint): string {
   const { model, messages, status, totalMs, tokensBefore, tokensSaved, pruneIds, shadow, end, upstreamError } = fields;
   const saved = number(tokensSaved);
@@ -72,7 +72,7 @@ function fallbacksOf(fallbacks: unknown, paint: Paint): string {
   return Array.isArray(fallbacks) ? paint('yellow', `fallback: ${fallbacks.map(plainText).join(', ')}`) : '';
 }
 
-/** Anything else: its fields by name; of an error its type and words. */
+/** Other fields by name; for errors, type and message. */
 function otherFacts(fields: Fields): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== null && value !== '' && value !== undefined)

@@ -4,27 +4,27 @@ import { UserError } from '../errors/errors.ts';
 import { type Call, type CliEdition, type Command, type Io, type LazyCommand, UsageError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
-/** A program: its commands, and the parts that they work with, which load with the first command. */
+/** A program: its commands, and their parts, which are loaded with the first command. */
 export interface Program {
   readonly commands: Readonly<Record<string, LazyCommand>>;
-  /** Names that commands had, and what replaces each. */
+  /** Former command names, with their replacements. */
   readonly renamed: Readonly<Record<string, string>>;
   readonly edition: () => Promise<CliEdition>;
 }
 
-/** The process alone; `main` adds the edition. */
+/** Process access without the edition, which `main` adds. */
 export type ProcessIo = Omit<Io, 'edition'>;
 
 /**
  * Runs one command line.
  *
- * @param args - what follows the program's name
+ * @param args - arguments after the program name
  * @returns the exit code: 0 done, 1 failed, 2 wrong command line or configuration
  */
 export async function main(args: readonly string[], io: ProcessIo, program: Program): Promise<number> {
   const [name, ...rest] = args;
   try {
-    // a client that starts the program speaks MCP to it; a person wants to know what there is
+    // a client that starts the program speaks MCP; a person gets the help
     if (name === undefined && io.inIsTerminal !== true) return await runCommand('stdio', [], io, program);
     if (name === undefined || name === '--help' || name === '-h')
       return print(io, programHelp(program.commands, io, rest.includes('--all')));
@@ -41,7 +41,7 @@ function print(io: ProcessIo, text: string): number {
   return 0;
 }
 
-/** `help` and `help <command>`, as many programs have them. */
+/** Implements `help` and `help <command>`. */
 async function help([topic]: readonly string[], io: ProcessIo, program: Program): Promise<number> {
   return topic === undefined
     ? print(io, programHelp(program.commands, io))
@@ -73,7 +73,7 @@ function unknown(what: string, name: string, known: readonly string[], help: str
   return `unknown ${what} ${JSON.stringify(name)}: ${meant === null ? `see ${help}` : `did you mean ${meant}?`}`;
 }
 
-/** Reads options and arguments; whatever does not fit is a UsageError of one line. */
+/** Parses options and arguments. @throws UsageError with one line if they are invalid */
 function parse(name: string, command: Command, args: readonly string[]): Call {
   const help = `mcp-pruner ${name} --help`;
   const { options } = command;
@@ -116,7 +116,7 @@ function parse(name: string, command: Command, args: readonly string[]): Call {
   return { values, positionals };
 }
 
-/** `--lines` becomes `--lines=` if its value may be left out and the next argument is none. */
+/** Turns `--lines` into `--lines=` if its value is optional and the next argument is not a value. */
 function withEmptyValues(args: readonly string[], options: Command['options']): string[] {
   return args.map((arg, i) => {
     const name = arg.startsWith('--') ? arg.slice(2) : '';
@@ -125,7 +125,7 @@ function withEmptyValues(args: readonly string[], options: Command['options']): 
   });
 }
 
-/** Puts a failure on stderr, one line for each problem. */
+/** Prints a failure on stderr, one line per problem. */
 function explain(error: unknown, io: ProcessIo): number {
   const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
   if (error instanceof UserError) {

@@ -8,7 +8,7 @@ import type {
   SettleWork,
 } from '../core/ports/ledger-store.ts';
 
-/** A ledger in memory for one run of a command: keeps sums, and the state of conversations and models. */
+/** In-memory ledger for a single command: keeps sums, and the state of conversations and models. */
 export class MemoryLedger implements LedgerStore {
   readonly #sums: LedgerSum[] = [];
   readonly #states = new Map<string, LedgerState>();
@@ -25,7 +25,7 @@ export class MemoryLedger implements LedgerStore {
       others: false,
     });
     for (const state of settled.states) {
-      this.#states.delete(state.name); // the newest is last
+      this.#states.delete(state.name); // moves the state to the end, as the newest
       this.#states.set(state.name, state);
     }
     return this.add(settled.turns, settled.sums);

@@ -8,7 +8,7 @@ import { type ProxyHealth, proxyHealth, proxyUrl } from './run/proxy.ts';
 import { wrapped } from './table.ts';
 
 /**
- * Opens the store read-only, calls `use` with it and closes it. A missing store is not created. Notes on stderr if the
+ * Opens the store read-only, calls `use` with it and closes it. A missing store is not created. Warns on stderr if the
  * running proxy uses another store.
  *
  * @throws UserError if there is no store or it cannot be read
@@ -37,10 +37,10 @@ export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle)
   }
 }
 
-/** How long the running proxy may take to say which store it uses. */
+/** Time limit for the running proxy to report its store. */
 const ASK_MS = 1_000;
 
-/** Warns on stderr that the figures or texts are not from the running proxy's store. */
+/** Warns on stderr if the data is not from the running proxy's store. */
 async function noteOtherStore(
   store: StoreHandle,
   running: ProxyHealth | null,
@@ -48,14 +48,14 @@ async function noteOtherStore(
   io: Io,
 ): Promise<void> {
   if (running?.storeId === undefined) return;
-  const id = await store.id().catch(() => null); // whatever reads an unusable store reports it
+  const id = await store.id().catch(() => null); // an unusable store is reported by whatever reads it
   if (id === null || running.storeId === id) return;
   const own = settings.databaseUrl === null ? settings.dbPath : 'the database of MCP_PRUNER_DATABASE_URL';
   const line = `this is ${own}; the proxy at ${proxyUrl(settings)} uses another store`;
   io.err(wrapped(line, 'mcp-pruner: ', { columns: io.errColumns }, '  '));
 }
 
-/** A prune and its original text. */
+/** A prune with its original text. */
 export interface Original {
   readonly prune: StoredPrune;
   readonly text: string;

@@ -1,6 +1,6 @@
 const PROBE_MS = 5_000;
 
-/** Whether anything answers, with whatever status. @returns why not */
+/** Checks whether anything answers, with any status. @returns the reason if not */
 export async function probe(url: string): Promise<string | null> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) });
@@ -19,10 +19,10 @@ function reasonOf(cause: unknown): string {
 }
 
 /**
- * Posts JSON and gives back the status.
+ * Posts JSON and returns the status.
  *
  * @param token - sent as `Authorization: Bearer`
- * @returns the status, or the reason why there was none
+ * @returns the status, or the reason why there is none
  */
 export async function postStatus(url: string, body: unknown, token?: string): Promise<number | string> {
   try {

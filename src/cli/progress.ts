@@ -1,7 +1,7 @@
 const WIDTH = 24;
 const EVERY_MS = 100;
 
-/** A bar on one line of a terminal, drawn at most ten times a second; without a terminal it draws nothing. */
+/** Progress bar on one terminal line, drawn at most ten times a second; a no-op without a terminal. */
 export class ProgressBar {
   readonly #write: ((text: string) => void) | null;
   readonly #total: number;
@@ -12,7 +12,7 @@ export class ProgressBar {
     this.#total = total;
   }
 
-  /** @param done - of the total; a fraction moves the bar and is not printed */
+  /** @param done - completed part of the total; fractions move the bar but are not printed */
   show(done: number, note: string): void {
     const now = performance.now();
     if (this.#write === null || now - this.#drawnAt < EVERY_MS) return;

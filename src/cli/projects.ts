@@ -10,7 +10,7 @@ const ACTIONS = ['list', 'set', 'history'] as const;
 const MAX_HISTORY = 100;
 const MAX_PROJECT_CHARS = 200;
 
-/** Options of `set`, and the setting of each. */
+/** Options of `set`, with the setting of each. */
 const FIELDS = {
   mode: 'mode',
   holdout: 'holdout',
@@ -26,7 +26,7 @@ const FIELDS = {
   'audit-days': 'auditDays',
 } as const satisfies Readonly<Record<string, keyof ProjectSettings>>;
 
-/** `mcp-pruner projects`: settings that projects have of their own. */
+/** `mcp-pruner projects`: manages per-project settings. */
 export const projects: Command = {
   usage: 'projects list | set <project> [--mode … --holdout … --language …] | history <project> [--json]',
   about: [
@@ -94,7 +94,7 @@ export const projects: Command = {
   },
 };
 
-/** The given settings; `null` for one to remove. @throws UsageError */
+/** The settings to change; `null` for settings to remove. @throws UsageError */
 function changesIn(call: Call): ReadonlyMap<keyof ProjectSettings, unknown> {
   const changes = new Map<keyof ProjectSettings, unknown>();
   for (const [option, field] of Object.entries(FIELDS)) {

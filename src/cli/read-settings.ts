@@ -3,9 +3,9 @@ import type { SettingKey } from '../config/settings.ts';
 import { type Call, type Io, textOption } from './command.ts';
 
 /**
- * The configuration for a command.
+ * Loads the configuration for a command.
  *
- * @param flags - settings that the command line gives
+ * @param flags - settings from the command line
  * @throws SettingsError
  */
 export function readSettings(call: Call, io: Io, flags: Partial<Record<SettingKey, string>> = {}): Loaded {

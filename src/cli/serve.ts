@@ -13,9 +13,9 @@ import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
 import { commonOptions, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 
-/** The parts of a running server that `serve` needs. */
+/** The parts of a running server that `serve` uses. */
 export interface Running {
-  /** Where it listens, without a path. */
+  /** Listening URL without a path. */
   readonly url: string;
   /** Refuses new requests, lets running ones finish within the drain limit, and releases all resources. */
   close(): Promise<void>;
@@ -34,10 +34,10 @@ export type Start = (
   },
 ) => Promise<Running>;
 
-/** How long after the drain limit the process waits for the server to close. */
+/** Additional wait for the server to close after the drain limit. */
 const GRACE_MS = 5_000;
 
-/** The command `serve` with a function that starts the server; it loads late, and tests replace it. */
+/** The command `serve`. `loadStart` loads the server lazily, and is replaced in tests. */
 export function serveCommand(edition: Edition, loadStart: () => Promise<Start>): Command {
   const { settings: table } = edition;
   return {
@@ -94,15 +94,15 @@ export function serveCommand(edition: Edition, loadStart: () => Promise<Start>):
 export const serve = (edition: Edition): Command =>
   serveCommand(edition, async () => (await import('../app/serve.ts')).startHttp);
 
-/** An address that an agent on this machine can use, because "every interface" is no destination. */
+/** A URL that local agents can use, since "every interface" is not a destination. */
 function reachable(url: string): string {
   return url.replace('://0.0.0.0', '://127.0.0.1').replace('://[::]', '://[::1]');
 }
 
-/** Two interrupts closer than this are one Ctrl-C: npm passes on what the terminal has sent already. */
+/** Two interrupts within this time are one Ctrl-C, because npm forwards the signal that the terminal also sends. */
 const ECHO_MS = 50;
 
-/** Lives until a signal; the first drains, a second Ctrl-C ends at once. */
+/** Runs until a signal: the first one drains, a second Ctrl-C exits at once. */
 async function untilStopped(running: Running, settings: Settings, log: Log, io: Io): Promise<number> {
   const logAndContinue = (err: unknown): void => log.error({ err }, 'unexpected error; the server goes on');
   io.events.on('uncaughtException', logAndContinue);
@@ -122,7 +122,7 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
   const ended = await endsWithin(running.close(), settings.drainTimeoutMs + GRACE_MS, logAndContinue);
   if (!ended) log.error('the server did not stop in time');
   log.info('stopped');
-  // open handles must not keep the process alive for long after the server
+  // open handles must not keep the process alive for long
   setTimeout(() => io.exit(ended ? 0 : 1), 1_000).unref();
   return ended ? 0 : 1;
 }
@@ -144,7 +144,7 @@ async function endsWithin(work: Promise<void>, limitMs: number, onError: (cause:
   return ended;
 }
 
-/** Why the server could not start and what to do, in one line. */
+/** Explains in one line why the server could not start, and what to do. */
 function startFailure(cause: unknown, { host, port }: Settings): string {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const code = errorCode(cause);

@@ -2,8 +2,8 @@ import type { Loaded } from '../config/load.ts';
 import type { Io } from './command.ts';
 
 /**
- * The environment that makes an MCP server use the same store and settings: agents pass on little of their own. Secrets
- * are omitted, since it may be written to a file.
+ * Environment that makes an MCP server use the same store and settings, because agents pass on little of theirs.
+ * Excludes secrets, since it may be written to a file.
  */
 export function serverEnv({ settings, origins, configFile, table }: Loaded, { env }: Io): Record<string, string> {
   const given = table.rows.flatMap(({ key, setting }) => {

@@ -4,7 +4,7 @@ import { type Call, type Option, textOption, UsageError } from './command.ts';
 
 type Options = Readonly<Record<string, Option>>;
 
-/** `--enable-X` and `--disable-X` of every setting that has them. */
+/** `--enable-X` and `--disable-X` options of all toggles. */
 export function toggleOptions({ rows }: SettingTable): Options {
   return Object.fromEntries(
     rows.flatMap(({ setting: { toggle, doc, fallback } }): [string, Option][] =>
@@ -18,7 +18,7 @@ export function toggleOptions({ rows }: SettingTable): Options {
   );
 }
 
-/** The options of settings that `serve --help` shows; `--help --all` shows the others as well. */
+/** Setting options shown by `serve --help`; `--help --all` shows the others too. */
 export function commonOptions(edition: Edition): readonly string[] {
   return [
     ...['host', 'port', 'upstream-url', 'anthropic-url', 'gemini-url', 'db-path', 'mode', 'log-level', 'holdout'],
@@ -42,7 +42,7 @@ export function flagOptions({ rows }: SettingTable): Options {
   );
 }
 
-/** The settings that a command line gives by such options. @throws UsageError for two that exclude each other */
+/** Settings given by such options. @throws UsageError for conflicting ones */
 export function flagsOf(call: Call, { rows }: SettingTable): Partial<Record<SettingKey, string>> {
   const flags: Partial<Record<SettingKey, string>> = {};
   for (const { key, setting } of rows) {

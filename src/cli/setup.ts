@@ -22,7 +22,7 @@ import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 
 const names = clients.map(({ name }) => name);
 
-/** Stands for a token where people may look on. */
+/** Printed instead of a token. */
 const HIDDEN = '<token>';
 const HIDDEN_KEY = '<key>';
 
@@ -84,13 +84,13 @@ export const setup: Command = {
     else if (purpose === 'write') report(attempt(writeEdits, edits), io);
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
-    // as a shell reads it: what is printed may be pasted anywhere
+    // prints the form for shells, which may be pasted anywhere
     explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
     return purpose === 'write' && namedProxy(call) === null ? printStartupAdvice(loaded.settings, io) : 0;
   },
 };
 
-/** Sets up the status line or the hook, and nothing else. */
+/** Sets up only the status line or the hook. */
 function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): number {
   const isHook = call.values.hook === true;
   if (isHook && call.values.statusline === true) throw new UsageError('--hook and --statusline exclude each other');
@@ -120,7 +120,7 @@ function placeOf(io: Io): ClientPlace {
   return { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
 }
 
-/** Agents whose requests to models do not leave from the user's machine. */
+/** Agents whose model requests do not come from the user's machine. */
 const REMOTE_AGENTS: ReadonlySet<string> = new Set(['cursor', 'windsurf', 'amp', 'augment']);
 
 type Purpose = 'print' | 'write' | 'undo';
@@ -130,7 +130,7 @@ function purposeOf({ values }: Call): Purpose {
   return values.undo === true ? 'undo' : values.write === true ? 'write' : 'print';
 }
 
-/** @param cloud - that the client was set to use before its files were changed */
+/** @param cloud - the cloud that the client used before its files were changed */
 function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: Io): void {
   const exports = Object.entries(client.exports?.(wiring) ?? {});
   for (const [variable, value] of exports) io.out(`export ${variable}=${value}\n`);
@@ -138,7 +138,7 @@ function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: 
   if (cloud !== null) io.out(wrapped(cloudNote(cloud, wiring.origin), '# ', io));
 }
 
-/** A note on the settings that the proxy needs for the cloud that a client uses. */
+/** A note on the proxy settings needed for a client's cloud. */
 function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: string): string {
   if (signing === 'unknown') {
     return `Requests to ${title} are signed and bypass the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;
@@ -151,7 +151,7 @@ function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: strin
   return `Requests to ${title} go through the proxy: start serve with${address || ' its defaults'}${keys}.`;
 }
 
-/** How a client is to be connected, from the settings of the proxy that runs on this machine. */
+/** How to connect a client, from the settings of the local proxy. */
 function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose, key: string | null): Wiring {
   const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
   if (client.needsModel && model === null && purpose !== 'undo') {
@@ -194,10 +194,10 @@ function mcpAccess(
       '--mcp stdio recovers texts from the store of this machine, not the cuts of the proxy at --proxy',
     );
   }
-  // whichever way it was set up, its entry stands in the same place
+  // whichever way it was set up, its entry is in the same place
   if (purpose === 'undo') return { transport: 'http', url: rpcAddress(origin) };
   if (way === 'none' || !client.usesMcp) return null;
-  // a key opens the server as well
+  // a key also opens the MCP server
   const known = hasKey ? null : accessToken(settings, io, purpose === 'write');
   const token = known === null || purpose === 'write' ? known : HIDDEN;
   if (way === 'http') return { transport: 'http', url: rpcAddress(origin), token: token ?? undefined };
@@ -238,7 +238,7 @@ function report(outcomes: readonly EditOutcome[], io: Io): void {
   }
 }
 
-/** How to start the proxy that the agent now needs; a person at a terminal may start it here. @returns the exit code */
+/** Explains how to start the proxy, and offers to start it on a terminal. @returns the exit code */
 async function printStartupAdvice(settings: Settings, io: Io): Promise<number> {
   const url = proxyUrl(settings);
   if ((await proxyHealth(url)) !== null) {
@@ -252,7 +252,7 @@ async function printStartupAdvice(settings: Settings, io: Io): Promise<number> {
   return service.run({ values: {}, positionals: ['install'] }, io);
 }
 
-/** Asks a person at a terminal; nobody else is asked, and the answer is no. */
+/** Asks on a terminal; without a terminal, the answer is no. */
 async function isAgreed(question: string, io: Io): Promise<boolean> {
   const streams = io.inIsTerminal === true && io.outIsTerminal ? io.streams?.() : undefined;
   if (streams === undefined) return false;

@@ -15,11 +15,11 @@ export interface StatusLineInput {
   readonly settings: Settings;
   readonly io: Io;
   readonly place: ClientPlace;
-  /** Whether it goes behind an existing status line. */
+  /** Whether to append to an existing status line. */
   readonly appends: boolean;
 }
 
-/** An edit of the agent's own settings; `null` if nothing is to be changed, with a note about it. */
+/** An edit of the agent's settings, or `null` and a note if nothing has to be changed. */
 export interface ApartSetup {
   readonly edit: Edit | null;
   readonly note: string;
@@ -56,16 +56,16 @@ function commandIn(value: JsonValue): string | null {
   return typeof command === 'string' && command.trim() !== '' ? command : null;
 }
 
-/** A shell command that feeds its stdin to two others and prints the second's line after the first's. */
+/** A shell command that passes its stdin to two commands and prints both outputs. */
 function behind(first: string, second: string): string {
   const input = `printf '%s' "$input"`;
   return `input=$(cat); printf '%s · %s\\n' "$(${input} | {\n${first}\n})" "$(${input} | ${second})"`;
 }
 
 /**
- * How a shell starts the installed program: by its path, since a package runner might fetch another one.
+ * Shell command for the installed program, by path, since a package runner might fetch another version.
  *
- * @throws UserError if it cannot be found
+ * @throws UserError if the program cannot be found
  */
 export function lineCommand(settings: Settings, io: Io, ...options: readonly string[]): string {
   const entry = findEntry(io.env, io.cwd);

@@ -14,13 +14,13 @@ import { proxyHealth, proxyUrl } from './run/proxy.ts';
 import { wrapped } from './table.ts';
 
 const DAYS = 7;
-/** How long a hook, and with it the agent, waits for a proxy that it started. */
+/** How long a hook, and thus the agent, waits for a started proxy. */
 const START_MS = 15_000;
 const POLL_MS = 100;
-/** Variables with the address of an agent's provider. */
+/** Variables with the URL of an agent's provider. */
 const BASE_URLS = ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'];
 
-/** `mcp-pruner status`: whether the proxy runs and what it saved, in one line. */
+/** `mcp-pruner status`: proxy state and savings in one line. */
 export const status: Command = {
   usage: 'status [--hook]',
   about: [
@@ -39,7 +39,7 @@ export const status: Command = {
     const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
     const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
     if (!hook) io.out(wrapped(line, '', io, '  '));
-    // an agent that does not use the proxy needs no warning about one that is not running
+    // agents that do not use the proxy need no warning that it is not running
     else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
     return isUp || started || hook ? 0 : 1;
   },
@@ -48,7 +48,7 @@ export const status: Command = {
 async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings: Settings): Promise<string> {
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
   const report = await readLedger(call, io, DAYS).catch((cause: unknown) => {
-    if (cause instanceof UserError) return cause.message; // the proxy may use a store that is not on this machine
+    if (cause instanceof UserError) return cause.message; // the proxy may use a store on another machine
     throw cause;
   });
   if (typeof report === 'string') return `${up}; what it saved cannot be read here: ${report}`;
@@ -61,7 +61,7 @@ interface Saved {
   readonly compactions: Pick<CompactionReport, 'avoided'>;
 }
 
-/** The saving in a few words: tokens, dollars if prices are known, and avoided compactions, if any. */
+/** Short form of the savings: tokens, dollars if prices are known, and avoided compactions, if any. */
 export function formatSavings({ totals, compactions }: Saved): string {
   const { removedNew, gross, unpriced, requests } = totals;
   const { avoided } = compactions;
@@ -79,7 +79,7 @@ function lineWhenDown(settings: Settings, io: Io): string {
   );
 }
 
-/** Whether the agent that calls is set up for the proxy of these settings. */
+/** Whether the calling agent is set up for the configured proxy. */
 function leadsHere(settings: Settings, { env }: Io): boolean {
   const own = proxyUrl(settings);
   return BASE_URLS.some((name) => {
@@ -88,7 +88,7 @@ function leadsHere(settings: Settings, { env }: Io): boolean {
   });
 }
 
-/** Starts the proxy in the background, with its log in the folder of the store. @returns whether it answers */
+/** Starts the proxy in the background, with its log in the store's folder. @returns whether it answers */
 async function startProxy(settings: Settings, io: Io): Promise<boolean> {
   const [program = ''] = process.argv.slice(1);
   const folder = dataFolder(io, settings.dbPath);
@@ -96,7 +96,7 @@ async function startProxy(settings: Settings, io: Io): Promise<boolean> {
   const log = openSync(join(folder, 'serve.log'), 'a', 0o600);
   try {
     const child = spawn(process.execPath, [program, 'serve'], { detached: true, stdio: ['ignore', log, log] });
-    child.on('error', () => undefined); // the answer below says that it does not run
+    child.on('error', () => undefined); // the check below reports that it is not running
     child.unref();
   } finally {
     closeSync(log);

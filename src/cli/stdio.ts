@@ -6,7 +6,7 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 import { flagsOf, toggleOptions } from './setting-options.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
-/** The tools of the set `files`; all others need the store. */
+/** Tools of the set `files`; all others need the store. */
 const FILE_TOOLS = ['read', 'bash', 'grep'];
 
 export const stdio = ({ settings: table }: Edition): Command => ({
@@ -67,7 +67,7 @@ function isSwitched({ values }: Call): boolean {
   return Object.entries(values).some(([name, value]) => name.startsWith('enable-') && value === true);
 }
 
-/** The requested set of tools, or the smallest set with the named ones. */
+/** The requested set of tools, or the smallest set that contains the named tools. */
 function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonly string[] } {
   const toolNames = textOption(call, 'tools') ?? (isSwitched(call) ? 'all' : 'files');
   const set = toolSets.find((known) => known === toolNames);
@@ -77,8 +77,8 @@ function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonl
 }
 
 /**
- * The token for a pruner at our own proxy, where the environment gives none: that of the settings, or of the file that
- * `PRUNER_TOKEN_FILE` names. That of the settings leaves this machine only for the host of the settings.
+ * The token for our own proxy as pruner, if the environment has none: from the settings, or from the file in
+ * `PRUNER_TOKEN_FILE`. A token from the settings is only sent to the configured host.
  */
 async function tokenFor(url: string | undefined, call: Call, io: Io): Promise<{ readonly PRUNER_TOKEN?: string }> {
   if (url === undefined || !url.endsWith('/prune') || io.env.PRUNER_TOKEN) return {};
@@ -96,7 +96,7 @@ async function tokenFor(url: string | undefined, call: Call, io: Io): Promise<{ 
     const own = isLoopbackHost(hostname) || hostname === settings.host;
     return own ? given(accessToken(settings, io, false)) : {};
   } catch {
-    return {}; // faults in the settings are reported where they are needed
+    return {}; // faults in the settings are reported where settings are needed
   }
 }
 
@@ -104,7 +104,7 @@ const given = (token: string | null) => (token === null ? {} : { PRUNER_TOKEN: t
 
 type StoreParts = Omit<NonNullable<StdioParts['store']>, 'tools'>;
 
-/** The configuration of the proxy, so that both work on the same store. */
+/** The proxy's configuration, so that both use the same store. */
 async function storeParts(call: Call, io: Io): Promise<StoreParts> {
   const [{ readSettings }, { createLog }] = await Promise.all([
     import('./read-settings.ts'),
@@ -116,7 +116,7 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
   return { edition: io.edition, settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };
 }
 
-/** Lives until the client disconnects or a signal arrives. Running commands always end with the process. */
+/** Runs until the client disconnects or a signal arrives. Commands always end with the process. */
 async function untilDone(app: StdioServer, io: Io, say: (line: string) => void): Promise<number> {
   const logAndContinue = (cause: unknown): void =>
     say(`unexpected error; the server goes on: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}`);
@@ -130,7 +130,7 @@ async function untilDone(app: StdioServer, io: Io, say: (line: string) => void):
   ];
   for (const [event, handler] of handlers) io.events.on(event, handler);
   await app.done;
-  // neither an open stream nor a log may keep the process alive
+  // open streams and logs must not keep the process alive
   setTimeout(() => io.exit(0), 200).unref();
   return 0;
 }

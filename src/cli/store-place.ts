@@ -1,20 +1,20 @@
 import type { Settings } from '../config/settings.ts';
 import { type ProxyHealth, proxyUrl } from './run/proxy.ts';
 
-/** Where the store of these settings is, for a terminal: never with a password. */
+/** Location of the configured store for display, without password. */
 export function storePlace({ databaseUrl, dbPath }: Settings): string {
   if (databaseUrl === null) return `the SQLite file ${dbPath}`;
-  const [beforeQuery = ''] = databaseUrl.split('?', 1); // the query may hold a password; a list of hosts is no URL
+  const [beforeQuery = ''] = databaseUrl.split('?', 1); // the query may hold a password; not `URL`, because hosts may be a list
   const place = beforeQuery.slice(Math.max(beforeQuery.lastIndexOf('@') + 1, beforeQuery.indexOf('://') + 3));
   return `the database ${place}`;
 }
 
 /**
- * Compares the store of these settings with the one that the running proxy uses.
+ * Compares the configured store with the running proxy's store.
  *
  * @param running - `null` if no proxy runs at the address of these settings
  * @param ownId - `null` if these settings have no store yet
- * @returns the difference in one line for a terminal; `null` where there is none
+ * @returns the difference, in one line; `null` if there is none
  */
 export function storeDiffers(settings: Settings, running: ProxyHealth | null, ownId: string | null): string | null {
   const theirs = running?.storeId;

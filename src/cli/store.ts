@@ -49,7 +49,7 @@ function placeOf(call: Call, io: Io, name: 'from' | 'to'): string {
   if (text === undefined) throw new UsageError(`--${name} is missing: sqlite:<file> or postgres://…`);
   const place = text === '-' ? (io.env.MCP_PRUNER_DATABASE_URL ?? '') : text;
   if (/^sqlite:.|^postgres(ql)?:\/\/./.test(place)) return place;
-  // the value may hold a password
+  // the value may contain a password
   throw new UsageError(`--${name} is no store: expected sqlite:<file>, postgres://… or - with MCP_PRUNER_DATABASE_URL`);
 }
 

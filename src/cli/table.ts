@@ -1,15 +1,15 @@
 import stringWidth from 'string-width';
 import type { Io } from './command.ts';
 
-/** Where output goes to a file or a pipe no line is broken. */
+/** Output to a file or pipe is not wrapped. */
 const UNLIMITED = Number.POSITIVE_INFINITY;
-/** Narrower than this a paragraph is a column of single words. */
+/** Minimum wrap width; narrower text would be a column of single words. */
 const LEAST_COLUMNS = 30;
 
 /**
- * A text in lines that fit the terminal.
+ * Wraps a text to the terminal width.
  *
- * @param prefix - stands before each line; `rest` before all but the first
+ * @param prefix - prefix of each line; `rest` is used for all but the first
  */
 export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns'>, rest = prefix): string {
   const width = io.columns === undefined ? UNLIMITED : Math.max(io.columns, LEAST_COLUMNS);
@@ -18,16 +18,16 @@ export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns'>, r
 
 export interface TableOptions {
   /**
-   * Number of leading columns that contain words. They are left-aligned and repeated in each part of a divided table.
+   * Number of leading columns that contain words. They are left-aligned, and repeated in each part of a split table.
    */
   readonly textColumns?: number;
-  /** Maximum number of columns of the terminal in a line; if it is absent, the table is not divided. */
+  /** Terminal width in columns; if absent, the table is not split. */
   readonly width?: number | undefined;
 }
 
 /**
- * Rows of cells as aligned columns. A table that is wider than the terminal is divided by columns into parts, one below
- * the other, each beginning with the word columns, so that no line wraps.
+ * Rows of cells as aligned columns. A table wider than the terminal is split by columns into parts below each other,
+ * each starting with the word columns.
  */
 export function table(rows: readonly (readonly string[])[], { textColumns = 1, width }: TableOptions = {}): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
@@ -39,15 +39,15 @@ export function table(rows: readonly (readonly string[])[], { textColumns = 1, w
 }
 
 const GAP = 2;
-/** A word column is made no narrower than this. */
+/** Minimum width of a word column. */
 const LEAST_WORD = 8;
-/** The share of a line that word columns may take if the table must be divided. */
+/** Maximum share of a line for word columns if the table must be split. */
 const WORDS_SHARE = 0.5;
 
-/** Widths of columns: words are cut short until the widest figure fits next to them. */
+/** Column widths: words are truncated until the widest figure fits beside them. */
 function fittedWidths(widths: readonly number[], textColumns: number, width: number): number[] {
   const whole = widths.reduce((sum, wide) => sum + wide + GAP, -GAP);
-  // in a table that must be divided, long names leave room for more than one figure beside them
+  // in a split table, long names leave room for more than one figure
   const isDivided = whole > width && widths.length > textColumns + 1;
   const most = isDivided ? Math.max(LEAST_WORD, Math.floor((WORDS_SHARE * width) / Math.max(1, textColumns))) : width;
   const fits = widths.map((wide, i) => (i < textColumns ? Math.min(wide, most) : wide));
@@ -91,12 +91,12 @@ function line(row: readonly string[], shown: readonly number[], widths: readonly
     .trimEnd();
 }
 
-/** The blanks that a text lacks to a width. */
+/** Padding that extends a text to a width. */
 function padding(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
 
-/** A text of exactly `width` columns. Whole characters are left out, of which some take two columns. */
+/** Fits a text to exactly `width` columns. Drops whole characters, some of which are two columns wide. */
 function short(text: string, width: number): string {
   if (stringWidth(text) <= width) return text + padding(text, width);
   let start = '';
@@ -108,26 +108,26 @@ function short(text: string, width: number): string {
   return `${end}…${padding(`${end}…`, width)}`;
 }
 
-/** A beginning without its last word if that is incomplete; a name without blanks stays as it is. */
+/** Drops an incomplete last word; names without blanks stay unchanged. */
 function wholeWords(start: string, rest: string): string {
   const blank = start.lastIndexOf(' ');
   return /^\s/.test(rest) || blank < start.length / 2 ? start.trimEnd() : start.slice(0, blank);
 }
 
-/** A line of at most `width` columns; the end of a longer one is left out. */
+/** Truncates a line to at most `width` columns. */
 export function clipped(text: string, width: number | undefined): string {
   return width === undefined || stringWidth(text) <= width ? text : short(text, width).trimEnd();
 }
 
 const characters = new Intl.Segmenter();
 
-/** Text in lines of at most `width` columns, broken at blanks; lines after the first begin with `indent` blanks. */
+/** Wraps text at blanks to at most `width` columns; lines after the first are indented by `indent` blanks. */
 export function wrap(text: string, width: number | undefined, indent = 0): string {
   if (width === undefined || stringWidth(text) <= width) return text;
   return filled(text.split(/(?<=\S) /), Math.max(width, indent + 20), '', ' '.repeat(indent));
 }
 
-/** Words in lines of at most `width` columns if they fit; `first` begins the first line, `rest` each further one. */
+/** Fills lines of at most `width` columns with words; `first` prefixes the first line, `rest` all others. */
 export function filled(words: readonly string[], width: number, first: string, rest: string): string {
   const lines: string[] = [];
   let line = first;

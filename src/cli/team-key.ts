@@ -1,9 +1,7 @@
 import { UserError } from '../errors/errors.ts';
 import type { Io } from './command.ts';
 
-/**
- * The variable with the user's key for a proxy, so that it is on no command line, and only in files of agents.
- */
+/** Variable with the user's key for a proxy, which keeps it off command lines. */
 export const KEY_VARIABLE = 'MCP_PRUNER_KEY';
 
 const KEY = /^mpk_[\w-]{43}$/;
@@ -11,7 +9,7 @@ const KEY = /^mpk_[\w-]{43}$/;
 /**
  * This user's key for a proxy that requires keys; `null` if there is none.
  *
- * @throws UserError if the value is no key; the message does not repeat it
+ * @throws UserError if the value is not a key; the message does not contain it
  */
 export function teamKey({ env }: Pick<Io, 'env'>): string | null {
   const key = env[KEY_VARIABLE]?.trim() ?? '';
@@ -22,7 +20,7 @@ export function teamKey({ env }: Pick<Io, 'env'>): string | null {
   );
 }
 
-/** The URL of a proxy with a key embedded, for clients that can be configured with a URL only. */
+/** A proxy URL with embedded key, for clients that can only be configured with a URL. */
 export function withKey(origin: string, key: string | null): string {
   return key === null ? origin : `${origin}/k/${key}`;
 }

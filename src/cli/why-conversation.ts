@@ -7,22 +7,22 @@ import { type Call, type Io, painter, printableLine, textOption } from './comman
 import { withStore } from './open-store.ts';
 import { table, wrapped } from './table.ts';
 
-/** Events of one conversation that are read. */
+/** Maximum number of events read per conversation. */
 const MOST_EVENTS = 10_000;
-/** Events in which the newest conversation is looked for. */
+/** Number of events searched for the newest conversation. */
 const NEWEST = 2_000;
 const MOST_SHOWN = 40;
-/** Also understood as the id of a conversation. */
+/** Also accepted as a conversation id. */
 const LATEST = '--latest';
 
-/** What became of a new text. */
+/** Outcome of a new text. */
 interface Outcome {
   readonly atMs: number;
   readonly tool: string;
   readonly lines: number;
-  /** `null`: it was left whole. */
+  /** `null` if the text was left whole. */
   readonly cut: { readonly pruneId: string; readonly keptLines: number; readonly tokens: number } | null;
-  /** Why it was left whole, as a code. */
+  /** Code of the reason if it was left whole. */
   readonly whole: string;
 }
 
@@ -30,7 +30,7 @@ interface Outcome {
 interface Step {
   readonly atMs: number;
   readonly results: number;
-  /** `budget`, `payoff`, or why the cache was cold. */
+  /** `budget`, `payoff`, or the reason for the cold cache. */
   readonly why: string;
 }
 
@@ -49,11 +49,11 @@ interface Explained {
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
-  /** Number of new results that were left whole, by code, including results without an outcome of their own. */
+  /** Number of new results left whole, by code, including results without an outcome. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
 
-/** `why --conversation <id>` and `why --latest`: what was cut of a conversation, and why the rest was not. */
+/** `why --conversation <id>` and `why --latest`: what was cut in a conversation, and why the rest was not. */
 export async function explainConversation(call: Call, io: Io): Promise<number> {
   const explained = await withStore(call, io, async (store) => {
     const id = textOption(call, 'conversation');
@@ -73,7 +73,7 @@ async function newestOf(store: Pick<StoreHandle, 'records' | 'events'>): Promise
   return request.runId;
 }
 
-/** The conversation whose id begins with these characters. @throws UserError */
+/** Finds a conversation by id prefix. @throws UserError */
 async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, id: string): Promise<string> {
   const found = await browse.conversations({ words: id, order: 'seen', offset: 0, limit: 50 });
   const names = [...new Set(found.map(({ name }) => name).filter((name) => name.startsWith(id)))];
@@ -84,7 +84,7 @@ async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, id: string): Pro
   return name;
 }
 
-/** Who takes a step by itself: the others are agents and people. */
+/** Automatic causes of steps, as opposed to agents and people. */
 const STEPS: ReadonlySet<string> = new Set(['budget', 'payoff', 'cold']);
 
 function explain(conversation: string, events: readonly StoredEvent[]): Explained {

@@ -20,10 +20,10 @@ import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { clipped, wrap } from './table.ts';
 
-/** Kept lines shown before and after a cut. */
+/** Number of kept lines shown before and after a cut. */
 const CONTEXT = 3;
 
-/** Prints the lines that were cut, with their numbers and the reason, between the kept lines around them. */
+/** Prints the cut lines with their numbers and the reason, between surrounding kept lines. */
 function writeCuts(lines: Lines, cuts: readonly Cut[], io: Io, paint: Paint): void {
   const width = String(lines.count).length;
   const show = (line: number, sign: string): string =>
@@ -141,7 +141,7 @@ function rangeOf({ startLine, endLine }: LineRange): string {
 }
 
 const EXCERPT = 60;
-/** Blanks before the second line of a sentence that a narrow terminal breaks. */
+/** Indentation of continuation lines on narrow terminals. */
 const INDENT = 2;
 
 function writeRegion(
@@ -203,7 +203,7 @@ function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Prints the facts of a prune id: its source, the removed lines, the time and the goal. */
+/** Prints facts about a prune id: source, removed lines, time and goal. */
 function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
   const { decision, createdAtMs, expiresAtMs } = prune;
   io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);

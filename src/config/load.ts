@@ -15,7 +15,7 @@ import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
 
-/** The source of a value. `name` is the variable, the option, the file, or the setting that implied it. */
+/** Source of a value. `name` is the variable, option, file, or implying setting. */
 export interface Origin {
   readonly from: 'default' | 'file' | 'env' | 'flag' | 'implied';
   readonly name: string;
@@ -26,7 +26,7 @@ export type Origins = { readonly [K in SettingKey]: Origin };
 /** All inputs of the configuration. */
 export interface LoadInput extends Place {
   readonly table: SettingTable;
-  /** Text of a file; throws as `fs.readFileSync` does. */
+  /** Reads a file; throws like `fs.readFileSync`. */
   readonly readFile: (path: string) => string;
   /** The file named on the command line. */
   readonly configFile?: string | undefined;
@@ -37,9 +37,9 @@ export interface LoadInput extends Place {
 export interface Loaded {
   readonly settings: Settings;
   readonly origins: Origins;
-  /** One line each, for problems that do not prevent the start. */
+  /** One line per problem that does not prevent the start. */
   readonly warnings: readonly string[];
-  /** The file that was read, or `null` when there is none. */
+  /** Configuration file that was read; `null` if there is none. */
   readonly configFile: string | null;
   readonly table: SettingTable;
 }
@@ -96,11 +96,11 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   const imply = (key: SettingKey, value: unknown, by: SettingKey): void => {
     if (origins[key].from === 'default') implied[key] = [value, { from: 'implied', name: origins[by].name }];
   };
-  // other machines see the page only if configured explicitly
+  // the page is only exposed to other machines if explicitly configured
   if (!isLoopbackHost(values.host)) imply('page', false, 'host');
   for (const part of input.table.parts) for (const row of part.implied?.(values) ?? []) imply(...row);
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
-  // a raised minimum size of texts applies to the output of commands, too
+  // a raised minimum text size also applies to command output
   if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');
   const entries = Object.entries(implied);
   const settings: Settings = {
@@ -150,7 +150,7 @@ interface ConfigFile {
   readonly warnings: readonly string[];
 }
 
-/** A file named explicitly must be readable; the default file is optional. */
+/** An explicitly named file must be readable; the default file is optional. */
 function readConfigFile(input: LoadInput): ConfigFile {
   const fromEnvironment = input.env.MCP_PRUNER_CONFIG?.trim() || undefined;
   const named = input.configFile ?? fromEnvironment;
@@ -199,14 +199,14 @@ function wrongValue({ value, origin }: Given, setting: Setting<unknown>): string
   return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
 }
 
-/** A value for display on one line: short, without control characters and without possible secrets in an address. */
+/** Formats a value for display on one line: short, without control characters and possible secrets in URLs. */
 function shownValue(value: unknown): string {
   const text = value instanceof Date ? value.toISOString() : (JSON.stringify(value) ?? String(value));
   const harmless = withoutSecrets(text).replaceAll(/\p{Cc}/gu, ' ');
   return harmless.length > 80 ? `${harmless.slice(0, 80)}…` : harmless;
 }
 
-/** Addresses without their user name, password and query, which may hold a key. */
+/** Removes user name, password and query from URLs, because they may contain a key. */
 function withoutSecrets(text: string): string {
   const [scheme = '', ...rest] = text.slice(0, 10_000).split('://');
   if (rest.length === 0) return scheme;
@@ -218,7 +218,7 @@ function withoutSecrets(text: string): string {
   return `${scheme}://${shown}${end < 0 ? '' : behind.slice(end).replace(/[?#][^"]*/, '?***')}`;
 }
 
-/** The default of a setting as displayed. */
+/** The default of a setting, for display. */
 export function defaultWords(setting: Setting<unknown>): string {
   if (setting.fallbackWords !== undefined) return setting.fallbackWords;
   if (setting.fallback === null) return 'none';
@@ -228,14 +228,14 @@ export function defaultWords(setting: Setting<unknown>): string {
 
 const PREFIX = 'MCP_PRUNER_';
 
-/** A misspelt variable would otherwise be ignored silently. */
+/** Warns about unknown variables, which may be misspelled. */
 function unknownVariables({ env, table }: LoadInput): string[] {
   const knownNames = new Set([...table.rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
   const suffixes = [...knownNames].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !knownNames.has(name))
     .map((name) => {
-      // the prefix that all have makes no two names alike
+      // the common prefix must not make names similar
       const meant = nearest(name.slice(PREFIX.length), suffixes);
       return `${name} is not a setting and is ignored${meant === null ? '' : `: did you mean ${PREFIX}${meant}?`}`;
     });

@@ -17,7 +17,7 @@ import { absolutePath, dataFolder, type Place } from './paths.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** Visible ASCII, too long to guess. */
+/** Visible ASCII characters, too many to guess. */
 const TOKEN = /^[\x21-\x7e]{32,512}$/;
 const FILE_NAME = 'local-token';
 
@@ -27,11 +27,11 @@ export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'
 }
 
 /**
- * The token in the file, for clients of `/rpc`, `/prune` and `/metrics`. They send it as `Authorization: Bearer
+ * Reads the token from the file, for clients of `/rpc`, `/prune` and `/metrics`. They send it as `Authorization: Bearer
  * <token>` or, if they cannot set a header, call `/rpc?token=<token>`.
  *
  * @returns `null` without a file or a valid token in it
- * @throws SettingsError when other users can read the file, and may therefore know the token
+ * @throws SettingsError if other users can read the file and thus the token
  */
 export function readLocalToken(file: string): string | null {
   let fd: number;
@@ -52,7 +52,7 @@ export function readLocalToken(file: string): string | null {
 }
 
 /**
- * The token in the file; creates one if there is none. Concurrent processes agree on one token.
+ * Reads the token from the file, or creates one. Concurrent processes agree on one token.
  *
  * @throws SettingsError
  */
@@ -73,9 +73,8 @@ export function makeLocalToken(file: string): string {
 }
 
 /**
- * The token that a server with these settings requires. It is the configured token; else with
- * `MCP_PRUNER_LOCAL_TOKEN=auto` the token of the file, which is created if necessary; else `null` for none. Pass it to
- * the server as its `authToken`.
+ * The token that a server requires: the configured one; else, with `MCP_PRUNER_LOCAL_TOKEN=auto`, the token of the
+ * file, created if necessary; else `null`. Pass it to the server as `authToken`.
  *
  * @throws SettingsError
  */
@@ -88,8 +87,7 @@ export function serverToken(
 }
 
 /**
- * The first process to link the file wins. If the file cannot be linked, or the existing one holds no token, the last
- * to rename wins.
+ * The first process to link the file wins. If linking fails, or the existing file has no token, the last rename wins.
  */
 function putInPlace(draft: string, file: string): void {
   try {
@@ -101,7 +99,7 @@ function putInPlace(draft: string, file: string): void {
   }
 }
 
-/** Avoids Node's recursive `mkdir`, which retries forever where a file system cannot create folders (`/proc`). */
+/** Avoids Node's recursive `mkdir`, which retries forever on file systems without folder creation (`/proc`). */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
@@ -110,7 +108,7 @@ function makeFolder(path: string): void {
 
 function refuseShared(file: string, { mode, uid }: { readonly mode: number; readonly uid: number }): void {
   const own = process.getuid?.();
-  if (own === undefined) return; // Windows: the folder below the user's profile is private
+  if (own === undefined) return; // Windows: the folder in the user's profile is private
   if (uid !== own && own !== 0) throw refusal(`the token file ${file} belongs to another user: remove it`);
   if ((mode & 0o077) !== 0) {
     throw refusal(`the token file ${file} can be read by others: remove it, a new one is made`);

@@ -1,8 +1,8 @@
-/** Longest name compared; a longer one is no typing error. */
+/** Longer names are not compared, because they are no typing errors. */
 const MAX_LENGTH = 64;
 
 /**
- * The known name most similar to an unknown one.
+ * Finds the known name most similar to an unknown one.
  *
  * @returns the name with the smallest edit distance, or `null` if none is close
  */
@@ -20,7 +20,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** Edit distance of two words: insertions, deletions, replacements and swaps of neighbours. */
+/** Edit distance of two words: insertions, deletions, replacements, and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path';
 
-/** The machine as seen by the configuration; passed in, so that loading is a pure function of its inputs. */
+/** Facts about the machine, passed in so that loading is a pure function. */
 export interface Place {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -12,11 +12,11 @@ function pathsOf(place: Place): typeof posix {
   return place.platform === 'win32' ? win32 : posix;
 }
 
-/** This program's folder: below the one in a variable, or else below a folder of the user's home. */
+/** This program's folder: below the folder in a variable, or else below the user's home. */
 function ownFolder(place: Place, variable: string, ...belowHome: string[]): string {
   const { isAbsolute, join } = pathsOf(place);
   const named = place.env[variable];
-  // the XDG specification says to ignore relative values
+  // the XDG specification requires ignoring relative values
   const base = named !== undefined && isAbsolute(named) ? named : join(place.homeDir, ...belowHome);
   return join(base, 'mcp-pruner');
 }
@@ -30,12 +30,12 @@ export function defaultDbPath(place: Place): string {
   return pathsOf(place).join(folder, 'store.db');
 }
 
-/** The folder of the store's file or, if the store is in memory, of the default store. Only its user can read it. */
+/** The folder of the store's file or, if the store is in memory, of the default store. Readable only by its user. */
 export function dataFolder(place: Place, dbPath: string): string {
   return pathsOf(place).dirname(dbPath === ':memory:' ? defaultDbPath(place) : dbPath);
 }
 
-/** The default configuration file, read if it exists and no other is named. */
+/** The default configuration file, read if it exists and no other is specified. */
 export function defaultConfigFile(place: Place): string {
   const folder =
     place.platform === 'win32'
@@ -44,7 +44,7 @@ export function defaultConfigFile(place: Place): string {
   return pathsOf(place).join(folder, 'config.toml');
 }
 
-/** Makes a path absolute: `~/` is the home, other relative paths start at `base`. */
+/** Makes a path absolute: `~/` is the home folder, other relative paths are resolved against `base`. */
 export function absolutePath(place: Place, path: string, base = place.cwd): string {
   const { join, resolve } = pathsOf(place);
   if (path === '~' || path.startsWith('~/')) return join(place.homeDir, path.slice(1));

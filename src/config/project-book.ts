@@ -4,15 +4,15 @@ import type { ProjectRetention, ProjectSettings, ProjectSettingsStore } from '..
 import { projectSettingsIn } from './project-settings.ts';
 import type { Settings } from './settings.ts';
 
-/** Pause after a failed attempt to read the settings. */
+/** Pause after a failed read of the settings. */
 const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
-/** For each value of the setting, the conversations whose tools are shortened. */
+/** Conversations with shortened tools, by setting value. */
 const SHORTENS = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
 type ShelfFor = (typeof SHORTENS)[keyof typeof SHORTENS];
 
-/** How requests of a project are treated. */
+/** How requests of a project are handled. */
 export interface Treated {
   readonly enabled: boolean;
   readonly shadow: boolean;
@@ -22,14 +22,14 @@ export interface ProjectBookOptions {
   /** The settings of the server. */
   readonly settings: Settings;
   readonly store: Pick<ProjectSettingsStore, 'version' | 'current' | 'onChanged'>;
-  /** Called for a project whose settings a newer program wrote. */
+  /** Called for a project whose settings were written by a newer version. */
   readonly onUnreadable: (project: string) => void;
   readonly onFailure: FailureReporter;
 }
 
 /**
- * The settings of projects, in memory. They apply to new texts; texts that were sent before have records, which are
- * replayed regardless. While the store is not available, the last settings apply.
+ * In-memory settings of projects. They apply to new texts only, because recorded cuts are replayed regardless. While
+ * the store is unavailable, the last settings apply.
  */
 export class ProjectBook {
   readonly #options: ProjectBookOptions;
@@ -57,7 +57,7 @@ export class ProjectBook {
     clearTimeout(this.#retry);
   }
 
-  /** Calls back after each change. */
+  /** Calls the listener after each change. */
   onChanged(listener: () => void): void {
     this.#listeners.add(listener);
   }
@@ -67,19 +67,19 @@ export class ProjectBook {
     return this.#own.get(project) ?? NOTHING;
   }
 
-  /** How a project's requests are treated. The server's kill switch overrides the project's mode. */
+  /** How a project's requests are handled. The server's kill switch overrides the project's mode. */
   modeOf(project: string): Treated {
     const { settings } = this.#options;
     const { mode = settings.mode } = this.of(project);
     return { enabled: settings.enabled && mode !== 'off', shadow: mode === 'shadow' };
   }
 
-  /** Share of a project's conversations that are left whole. */
+  /** Share of a project's conversations left whole as a control group. */
   holdoutOf(project: string): number {
     return this.of(project).holdout ?? this.#options.settings.holdout;
   }
 
-  /** The server's settings with the project's globs, language and boldness; the same object until they change. */
+  /** The server's settings with the project's globs, language and boldness; the identical object until they change. */
   settingsOf(project: string): Settings {
     const { settings } = this.#options;
     const own = this.#own.get(project);
@@ -105,26 +105,26 @@ export class ProjectBook {
     );
   }
 
-  /** The new conversations that get shortened tools. A project does not decide about subscription logins. */
+  /** The new conversations that get shortened tools. Projects cannot opt in subscription logins. */
   shelfOf(project: string): ShelfFor {
     const { toolShelf } = this.#options.settings;
     const { shelf = toolShelf } = this.of(project);
     return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
   }
 
-  /** What happens to old results of a project while the provider's cache is cold. */
+  /** The cold-stash setting of a project. */
   coldStashOf(project: string): Settings['coldStash'] {
     return this.of(project).coldStash ?? this.#options.settings.coldStash;
   }
 
-  /** The retentions that projects have of their own. */
+  /** Retentions of projects that set their own. */
   retentions(): ProjectRetention[] {
     return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>
       (textDays ?? ledgerDays ?? auditDays) === undefined ? [] : [{ project, textDays, ledgerDays, auditDays }],
     );
   }
 
-  /** Reads the settings if they changed. Never rejects. */
+  /** Reloads the settings if they changed. Never rejects. */
   poll(): Promise<void> {
     this.#polling ??= this.#pollOnce().finally(() => {
       this.#polling = null;
@@ -132,7 +132,7 @@ export class ProjectBook {
     return this.#polling;
   }
 
-  /** As `poll`, after one that runs already: it may have begun before the change. */
+  /** Like `poll`, but runs after a poll in progress, which may have started before the change. */
   async #pollAnew(): Promise<void> {
     await this.#polling;
     await this.poll();

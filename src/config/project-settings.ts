@@ -4,7 +4,7 @@ import type { ProjectSettings } from '../core/ports/project-settings.ts';
 const days = z.int().min(1).max(3_650);
 const globs = z.array(z.string().trim().min(1).max(500)).max(200);
 
-/** The settings that a project may have of its own. Shared by the command line and by readers of the store. */
+/** Schema of per-project settings, shared by the command line and by readers of the store. */
 export const projectSettings = z.strictObject({
   mode: z.enum(['prune', 'shadow', 'off']).optional(),
   holdout: z.number().min(0).max(1).optional(),
@@ -16,12 +16,12 @@ export const projectSettings = z.strictObject({
   boldness: z.enum(['careful', 'balanced', 'bold']).optional(),
   coldStash: z.enum(['on', 'provider', 'measure', 'off']).optional(),
   textDays: days.optional(),
-  // the sums by key must stay for a month, because monthly budgets are counted from them
+  // sums by key must be kept for a month, because monthly budgets are based on them
   ledgerDays: days.min(31).optional(),
   auditDays: days.optional(),
 });
 
-/** The settings of a row; `null` for one that this program does not understand. */
+/** Parses the settings of a row; `null` if this version does not understand them. */
 export function projectSettingsIn(json: string): ProjectSettings | null {
   try {
     return projectSettings.safeParse(JSON.parse(json)).data ?? null;

@@ -3,12 +3,12 @@ import { delimiter, join } from 'node:path';
 import type { Settings } from './settings.ts';
 import { isLoopbackHost } from './warnings.ts';
 
-/** A path that a shell and a marker take as it is, short enough to leave a marker room for its reason. */
+/** Paths that need no quoting in a shell or marker, short enough to leave room for a marker's reason. */
 const PLAIN_PATH = /^\/[\w./-]{1,60}\/cli\.js$/;
 
 /**
- * The command in markers for an agent without `recover_text`, if `mcp-pruner` is not on the PATH: it runs the file of
- * this proxy.
+ * Command named in markers for agents without `recover_text` if `mcp-pruner` is not on the PATH: runs this proxy's
+ * file.
  *
  * @param program - absolute path of the program's file
  * @returns `undefined` if markers should name `mcp-pruner`: it is on the PATH, or agents may run on other machines
@@ -19,7 +19,7 @@ export function recoverCommand(settings: Settings, path: string, program: string
   return `node ${program}`;
 }
 
-/** Whether a program of that name is in a folder of PATH. */
+/** Whether a program with this name is in a PATH folder. */
 export function isOnPath(name: string, path: string): boolean {
   return path.split(delimiter).some((folder) => {
     try {

@@ -4,11 +4,11 @@ import { z } from 'zod';
 /** How a setting's value is parsed and validated. */
 export interface Rule<T> {
   readonly schema: z.ZodType<T>;
-  /** Parses the text of a variable or flag; invalid text is returned unchanged and rejected by `schema`. */
+  /** Parses the text of a variable or flag; invalid text is returned unchanged, for `schema` to reject. */
   readonly fromText: (text: string) => unknown;
-  /** Allowed values, in words that fit after "allowed is". */
+  /** Description of allowed values that follows "allowed is". */
   readonly allowed: string;
-  /** Whether an empty environment variable is a value of its own rather than "not set". */
+  /** Whether an empty environment variable is a value rather than "not set". */
   readonly emptyIsValue?: true;
 }
 
@@ -23,7 +23,7 @@ function asText<T>(schema: z.ZodType<T>, allowed: string): Rule<T> {
   return { schema, allowed, fromText: (text) => text };
 }
 
-/** A whole number between two bounds, both allowed. */
+/** A whole number within inclusive bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<number> {
   return {
     schema: z.int().min(min).max(max),
@@ -33,7 +33,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<nu
   };
 }
 
-/** As `wholeNumber`, or `auto`. */
+/** Like `wholeNumber`, or `auto`. */
 export function wholeNumberOrAuto(min: number): Rule<number | 'auto'> {
   const { schema, fromText, allowed } = wholeNumber(min);
   const fromWord = (text: string): unknown => (text.toLowerCase() === 'auto' ? 'auto' : fromText(text));
@@ -60,7 +60,7 @@ const SWITCH_WORDS: Readonly<Record<string, boolean>> = {
   '0': false,
 };
 
-/** On or off; as text also `1`, `yes`, `on` and their opposites, in any case. */
+/** On or off; in text form also `1`, `yes`, `on` and their opposites, in any case. */
 export function onOff(): Rule<boolean> {
   return {
     schema: z.boolean(),
@@ -69,7 +69,7 @@ export function onOff(): Rule<boolean> {
   };
 }
 
-/** One of some words, in any case; an alias means the word it maps to. */
+/** One of several words, in any case; aliases map to words. */
 export function oneOf<const W extends string>(
   words: readonly [W, ...W[]],
   aliases: Readonly<Record<string, W>> = {},
@@ -82,7 +82,7 @@ export function oneOf<const W extends string>(
   return asText(z.preprocess(normalise, z.enum(words)), `one of ${[...words, ...Object.keys(aliases)].join(', ')}`);
 }
 
-/** Any text that is not empty and contains no control character. */
+/** Any non-empty text without control characters. */
 export function plainText(what: string): Rule<string> {
   return asText(z.string().regex(/^[^\p{Cc}]+$/u), what);
 }
@@ -98,7 +98,7 @@ export function hostName(): Rule<string> {
   );
 }
 
-/** An absolute http(s) URL without credentials, query and fragment; slashes at its end are dropped. */
+/** An absolute http(s) URL without credentials, query and fragment; trailing slashes are dropped. */
 export function httpUrl(): Rule<string> {
   return asText(
     z.string().refine(isPlainHttpUrl).transform(withoutTrailingSlashes),
@@ -109,7 +109,7 @@ export function httpUrl(): Rule<string> {
 /** Paths that clients append to a base URL themselves. */
 const ENDPOINT = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/i;
 
-/** An `httpUrl` to which clients append their paths; must not be an endpoint itself. */
+/** An `httpUrl` to which clients append paths; must not be an endpoint itself. */
 export function baseUrl(): Rule<string> {
   const rule = httpUrl();
   return {
@@ -119,7 +119,7 @@ export function baseUrl(): Rule<string> {
   };
 }
 
-/** A proxy's address in the usual forms: `host:port` implies http, and user name and password are allowed. */
+/** A proxy URL; `host:port` implies http, and user name and password are allowed. */
 export function proxyUrl(): Rule<string> {
   return {
     schema: z.string().refine((text) => /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text)),
@@ -140,7 +140,7 @@ function withoutTrailingSlashes(url: string): string {
   return url.slice(0, end);
 }
 
-/** A secret that is valid in a header. */
+/** A secret that is valid as a header value. */
 export function headerSecret(): Rule<string | null> {
   return asText(
     z
@@ -151,7 +151,7 @@ export function headerSecret(): Rule<string | null> {
   );
 }
 
-/** The URL of a database server; secret as a whole, because it may contain a password. */
+/** A database server URL; treated as a secret, because it may contain a password. */
 export function databaseUrl(): Rule<string | null> {
   return asText(
     z
@@ -162,7 +162,7 @@ export function databaseUrl(): Rule<string | null> {
   );
 }
 
-/** The rule for an optional value: an empty variable disables it. */
+/** Makes a rule optional: an empty variable disables the setting. */
 export function optional<T>(rule: Rule<T>): Rule<T | null> {
   return {
     schema: z.preprocess((value) => (value === '' ? null : value), rule.schema.nullable()),
@@ -172,7 +172,7 @@ export function optional<T>(rule: Rule<T>): Rule<T | null> {
   };
 }
 
-/** A list of words; in the environment separated by commas, and empty for the empty list. */
+/** A list of words; comma-separated in environment variables. */
 export function list(what: string): Rule<readonly string[]> {
   return {
     schema: z.array(z.string().trim().min(1).max(500)).max(1000).readonly(),
@@ -186,7 +186,7 @@ export function list(what: string): Rule<readonly string[]> {
   };
 }
 
-/** As `list`, of known words only. */
+/** Like `list`, restricted to known words. */
 export function listOf<const W extends string>(words: readonly W[]): Rule<readonly W[]> {
   const known = z.array(z.enum(words)).max(words.length).readonly();
   return {
@@ -207,7 +207,7 @@ export function headerName(): Rule<string> {
   );
 }
 
-/** IP addresses and blocks of them. */
+/** IP addresses and CIDR blocks. */
 export function cidrs(): Rule<readonly string[]> {
   const rule = list('IP addresses and CIDR blocks');
   return { ...rule, schema: rule.schema.refine((all) => all.every(isCidr)) };

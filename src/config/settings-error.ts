@@ -1,6 +1,6 @@
 import { UserError } from '../errors/errors.ts';
 
-/** An unusable configuration. Each problem is one line with the key, the allowed values and the remedy. */
+/** Invalid configuration. Each problem is one line with key, allowed values and remedy. */
 export class SettingsError extends UserError {
   override readonly name = 'SettingsError';
 

@@ -23,31 +23,31 @@ const ownRows = {
   ...operationSettings,
 };
 
-/** The values of a group of settings. */
+/** Value types of a group of settings. */
 export type ValuesOf<Rows> = { readonly [K in keyof Rows]: Rows[K] extends Row<infer T> ? T : never };
 
 /**
- * The effective configuration: frozen, read once at start and passed on. An optional part adds its fields by merging a
- * declaration: `declare module '…/config/settings.ts' { interface Settings extends ValuesOf<typeof itsRows> {} }`.
+ * The effective configuration: frozen, read once at start and passed on. Optional parts add fields by declaration
+ * merging: `declare module '…/config/settings.ts' { interface Settings extends ValuesOf<typeof itsRows> {} }`.
  */
 export interface Settings extends ValuesOf<typeof ownRows> {}
 
 export type SettingKey = keyof Settings;
 
-/** A value that follows from another setting, unless it is set explicitly. */
+/** A value implied by another setting, unless set explicitly. */
 export type Implied = readonly [key: SettingKey, value: unknown, because: SettingKey];
 
-/** The settings of an optional part, and the consequences of their values. */
+/** Settings of an optional part, and their consequences. */
 export interface PartSettings {
   readonly rows: object;
   readonly implied?: (values: Settings) => readonly Implied[];
   /** Why a server must not start with these settings, in one line, or `null`. */
   readonly problem?: (settings: Settings) => string | null;
-  /** The switch that makes the part ask every caller who it is, so that no token is needed. */
+  /** Setting with which the part authenticates every caller, so that no token is needed. */
   readonly guard?: SettingKey;
 }
 
-/** One setting with its key. */
+/** A setting with its key. */
 export interface SettingRow {
   readonly key: SettingKey;
   readonly setting: Setting<unknown>;
@@ -59,7 +59,7 @@ export interface SettingTable {
   readonly parts: readonly PartSettings[];
 }
 
-/** The settings of the product, followed by the settings of parts. */
+/** Settings of the product, followed by those of parts. */
 export function settingTable(parts: readonly PartSettings[]): SettingTable {
   const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
     Object.entries(group).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) })),
@@ -70,12 +70,12 @@ export function settingTable(parts: readonly PartSettings[]): SettingTable {
   return { rows: rows.map(withFeatures), parts };
 }
 
-/** Whether a setting switches on a feature that `enable` can name. */
+/** Whether a setting toggles a feature that `enable` can name. */
 export function isFeature(setting: Setting<unknown>): setting is Setting<unknown> & { readonly toggle: string } {
   return setting.toggle !== undefined && setting.fallback === false;
 }
 
-/** Variables with the same prefix that are not settings but are used by this program. */
+/** Variables with our prefix that are not settings but are used by this program. */
 export const otherVariables: readonly string[] = [
   'MCP_PRUNER_CONFIG',
   'MCP_PRUNER_CWD',

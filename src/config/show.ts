@@ -3,19 +3,19 @@ import { pruningSettings } from './settings/pruning.ts';
 import { toolsSettings } from './settings/tools.ts';
 import type { Settings, SettingTable } from './settings.ts';
 
-/** Displayed instead of a secret. */
+/** Shown instead of a secret. */
 export const HIDDEN = '***';
 
 /** One setting as `mcp-pruner config` prints it. */
 export interface ShownSetting {
-  /** The TOML key; for settings that the file may not contain, the variable's name in lower case. */
+  /** TOML key; for settings that the file may not contain, the variable's name in lower case. */
   readonly key: string;
   /** `***` for a secret. */
   readonly value: unknown;
   readonly origin: Origin;
 }
 
-/** The effective configuration, secrets masked, in the order of the table. */
+/** The effective configuration, with masked secrets, in table order. */
 export function shownSettings({ settings, origins, table }: Omit<Loaded, 'warnings' | 'configFile'>): ShownSetting[] {
   return table.rows.map(({ key, setting }) => {
     const value = settings[key];
@@ -27,10 +27,10 @@ export function shownSettings({ settings, origins, table }: Omit<Loaded, 'warnin
   });
 }
 
-/** Settings of how requests are treated; all others are about the server itself, such as addresses and paths. */
+/** Settings about requests; all others are about the server itself, such as addresses and paths. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
 
-/** Settings in force, with their source in words; secrets never. @param isNarrow - leaves out the server's settings */
+/** Settings in force with their source in words, without secrets. @param isNarrow - omits the server's settings */
 export function settingsInWords(
   settings: Settings,
   { rows }: SettingTable,

@@ -2,12 +2,12 @@ import { parse, TomlError } from 'smol-toml';
 import { nearest } from './nearest.ts';
 import type { SettingRow } from './settings.ts';
 
-/** Our table in the file. */
+/** Our section of the file. */
 export const SECTION = 'mcp_pruner';
 
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
 
-/** The content of a configuration file by key, and its problems (one line each). */
+/** Contents of a configuration file by key, and problems (one line each). */
 export interface TomlFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
@@ -85,7 +85,7 @@ function tomlTwin(variable: string): string {
   return variable.toLowerCase().replace(/^mcp_pruner_/, '');
 }
 
-/** Path of the first key named like a secret, at or below an unknown key. */
+/** Path of the first secret-like key at or below an unknown key. */
 function secretPath(name: string, value: unknown, path: string): string | null {
   if (SECRET_NAME.test(name)) return path;
   if (!isTable(value)) return null;

@@ -1,7 +1,7 @@
 import { providerFacts } from '../wires/providers/facts.ts';
 import type { Settings, SettingTable } from './settings.ts';
 
-/** Whether only this machine can reach an address: `127.x.x.x`, `::1` and the names of localhost. */
+/** Whether an address is only reachable from this machine: `127.x.x.x`, `::1` and localhost names. */
 export function isLoopbackHost(host: string): boolean {
   const name = host
     .toLowerCase()
@@ -12,22 +12,22 @@ export function isLoopbackHost(host: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
-/** Whether a URL leads to this machine or its network: loopback, a private address, or a name ending in `.local`. */
+/** Whether a URL points to this machine or the local network: loopback, a private address, or a `.local` name. */
 export function isLocalUrl(url: string): boolean {
   const { hostname } = new URL(url);
   if (isLoopbackHost(hostname) || hostname === 'host.docker.internal' || hostname.endsWith('.local')) return true;
   return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 
-/** Whether a URL is Anthropic's own API, not a gateway, a cloud or another model. */
+/** Whether a URL is Anthropic's own API, not a gateway, a cloud or another provider. */
 export function isAnthropicsOwn(url: string): boolean {
   return URL.canParse(url) && new URL(url).hostname === 'api.anthropic.com';
 }
 
-/** Tokens that other machines can try have at least this many characters. */
+/** Minimum length of tokens that other machines can try. */
 const MIN_TOKEN_CHARS = 24;
 
-/** Why a server must not start with these settings, in one line, or `null`. Only commands that listen need it. */
+/** Why a server must not start with these settings, in one line, or `null`. Only needed by commands that listen. */
 export function servingProblem(settings: Settings, { parts }: SettingTable): string | null {
   const { host, authToken, localToken } = settings;
   for (const { key, variable } of providerFacts) {
@@ -58,7 +58,7 @@ export function servingProblem(settings: Settings, { parts }: SettingTable): str
   );
 }
 
-/** Whether the upstream is the listening address, judged by names; other loops are detected at run time. */
+/** Whether the upstream is the listening address, by name; other loops are detected at run time. */
 function isItself(url: string, { host, port }: Settings): boolean {
   const { protocol, hostname, port: given } = new URL(url);
   const upstreamPort = Number(given) || (protocol === 'https:' ? 443 : 80);
@@ -103,7 +103,7 @@ export function settingsWarnings(settings: Settings): string[] {
   return warnings;
 }
 
-/** Whether a part asks every caller who it is. */
+/** Whether a part authenticates every caller. */
 export function isGuarded(settings: Settings, parts: SettingTable['parts']): boolean {
   return parts.some(({ guard }) => guard !== undefined && settings[guard] === true);
 }

@@ -1,7 +1,7 @@
-/** Why new texts passed whole without being decided about: their size and contents do not matter for it. */
+/** Why new texts were forwarded whole without a decision, independent of size and content. */
 export type ForcedReason = 'timeout' | 'overloaded' | 'store_unavailable';
 
-/** Why new texts of a request passed whole, by a code of its `fallbacks`; `null` for codes that mean something else. */
+/** Maps a code in `fallbacks` to the reason why new texts were forwarded whole; `null` for other codes. */
 export function forcedReason(code: string): ForcedReason | null {
   if (code === 'timeout' || code === 'overloaded') return code;
   return code.startsWith('store_') ? 'store_unavailable' : null;
@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<ForcedReason, readonly [why: string, advice: string
   ],
 };
 
-/** What happened and what can be done, for people. */
+/** Explains what happened and what can be done. */
 export function forcedWords(reason: ForcedReason): readonly [why: string, advice: string] {
   return WORDS[reason];
 }

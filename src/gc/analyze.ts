@@ -4,13 +4,13 @@ import { addMentions, KeySet, pathKeys } from './keys.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { type Candidate, type Relevance, type Roots, Sweep, type SweptSegment } from './sweep.ts';
 
-/** Describes a segment and why it may be pruned, for an agent to judge. */
+/** Describes a segment and why it may be pruned, so that an agent can judge. */
 function explain(segment: SweptSegment, relevance: Relevance): string {
   return `${nameOf(segment)}: ${reasons(segment, relevance).join('; ')}`;
 }
 
 function nameOf({ effect, tool, path, startLine, endLine }: SweptSegment): string {
-  // words have neither, and a command's file arguments are not its output
+  // messages have neither, and a command's file arguments do not describe its output
   const file = path === '' || effect === 'run' ? '' : ` ${path}${linesOf(startLine, endLine)}`;
   const by = tool === '' ? '' : ` by ${tool}`;
   return `${NAMES[effect]}${by}${file}`;
@@ -50,23 +50,23 @@ function reasons(segment: SweptSegment, relevance: Relevance): string[] {
 /** Input of an analysis. */
 export interface AnalyzeInput {
   readonly project: string;
-  /** Analyses the conversations of this task. Absent: the project's conversations in use. */
+  /** Task whose conversations are analysed. Default: the project's active conversations. */
   readonly task?: string;
-  /** Tokens that a plan must free. Absent: no plan. */
+  /** Tokens that a plan must free. No plan if absent. */
   readonly target?: number;
-  /** Segments to keep according to the caller, and its current work. */
+  /** Segments to keep according to the caller, and the caller's current work. */
   readonly roots: {
     readonly ids: readonly string[];
-    /** The newest texts; segments that they mention are kept. */
+    /** Newest texts; segments that they mention are kept. */
     readonly said: readonly string[];
     /** Path of the current file, or `''`. */
     readonly file: string;
   };
-  /** Segments known to the caller, which the proxy may not have seen. */
+  /** Segments known to the caller that the proxy may not have seen. */
   readonly described: readonly DescribedSegment[];
 }
 
-/** A segment as its caller describes it. */
+/** A segment described by the caller. */
 export interface DescribedSegment {
   readonly id: string;
   readonly type: SegmentType;
@@ -77,17 +77,17 @@ export interface DescribedSegment {
 }
 
 export interface Analysis {
-  /** Candidates in the order of pruning, at most `MOST_LISTED`. */
+  /** Candidates in pruning order, at most `MOST_LISTED`. */
   readonly candidates: readonly RatedSegment[];
   readonly total: number;
   /** Sum over all candidates. */
   readonly tokensFreed: number;
   readonly plan: { readonly segments: readonly RatedSegment[]; readonly tokensFreed: number } | null;
-  /** Segments in the analysed conversations, and the numbers of pinned, stashed and deleted ones. */
+  /** Number of segments in the analysed conversations, and of pinned, stashed and deleted ones. */
   readonly segments: number;
   readonly pinned: number;
   readonly gone: number;
-  /** No conversation belongs to the task; the whole project was analysed instead. */
+  /** No conversation belongs to the task, so the whole project was analysed. */
   readonly taskUnknown: boolean;
 }
 
@@ -101,16 +101,16 @@ export interface RatedSegment {
   readonly ageHours: number;
 }
 
-/** Maximum number of listed candidates: a longer list helps no agent. Plans are never truncated. */
+/** Maximum number of listed candidates; longer lists do not help agents. Plans are never truncated. */
 export const MOST_LISTED = 200;
 /** The newest messages of a conversation are never candidates. */
 export const NEWEST_MESSAGES = 6;
-/** Conversations last seen longer than this before the newest one are no longer in use. */
+/** Conversations last seen longer than this before the newest one are inactive. */
 const IN_USE_MS = 60 * 60 * 1000;
 const PAGE = 250;
 const HOUR_MS = 60 * 60 * 1000;
 
-/** Rates all segments of a project, one page at a time, so that requests are served in between. Read-only. */
+/** Rates all segments of a project, page by page, so that requests are served in between. Read-only. */
 export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: number): Promise<Analysis> {
   const { conversations, taskUnknown } = await conversationsFor(store, input);
   const candidates: Candidate[] = [];
@@ -126,7 +126,7 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
     for await (const page of pagesOf(store, conversation)) {
       for (const segment of page) {
         if (described.has(segment.id)) known.add(segment.id);
-        if (segment.seenTurn < conversation.baseTurn) continue; // the client dropped it from its history
+        if (segment.seenTurn < conversation.baseTurn) continue; // the client has dropped it from the history
         counts.segments++;
         if (segment.directed === 'pin') counts.pinned++;
         else if (segment.directed !== null) counts.gone++;
@@ -198,7 +198,7 @@ async function* pagesOf(
   } while (after);
 }
 
-/** Adds segments that only the caller has described. Nothing is known about references to them. */
+/** Adds segments known only from the caller's description, without reference information. */
 async function offerDescribed(
   store: SegmentStore,
   { project, described }: AnalyzeInput,

@@ -9,15 +9,15 @@ import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
 export interface BudgetOptions extends StepOptions, StayingOptions {
-  /** Size of a request, in tokens, above which a step is taken; `auto`: depends on the client. */
+  /** Request size in tokens above which a step is taken; `auto` depends on the client. */
   readonly tokens: number | 'auto';
-  /** The length in tokens at which a client compacts a conversation with a model in a project. */
+  /** Length in tokens at which a client compacts, by project and model. */
   readonly thresholds: {
     of(client: { readonly project: string; readonly product: string; readonly model: string }): number | undefined;
   };
 }
 
-/** `auto` is this, or a share of the client's threshold, whichever is larger. */
+/** `auto` means this size, or a share of the client's threshold, whichever is larger. */
 const AUTO_TOKENS = 100_000;
 const AUTO_SHARE = 0.4;
 
@@ -25,20 +25,17 @@ const AUTO_SHARE = 0.4;
 const DOWN_TO = 0.6;
 /** Each step invalidates the provider's cache, so it must free at least this share of the budget. */
 const WORTHWHILE = 0.1;
-/**
- * A step that leaves the conversation over its budget, because the protected part alone exceeds it, must free at least
- * this share of the conversation.
- */
+/** If the protected part alone exceeds the budget, a step must free at least this share of the conversation. */
 const WORTHWHILE_OVER = 1 / 3;
 const MAX_CONVERSATIONS = 10_000;
 
 /**
  * Keeps conversations within a budget by rare, large and permanent steps. Each step depends only on the request, and
- * selects among old tool results that the work no longer needs (`stayingIn`); everything else stays.
+ * selects old tool results that the work no longer needs (`stayingIn`); everything else stays.
  */
 export class ContextBudget implements Collector {
   readonly #options: BudgetOptions;
-  /** Sizes below which a conversation offers nothing to free. */
+  /** Sizes up to which a conversation has nothing worth freeing. */
   readonly #futile = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(options: BudgetOptions) {
@@ -70,7 +67,7 @@ export class ContextBudget implements Collector {
     const sweep = new Sweep(roots, request.messages, (candidate) => candidates.push(candidate));
     for (const seen of [...request.segments].reverse()) {
       const may = seen.role === 'tool' && !seen.exempt && !stays(seen);
-      // other segments count as references, but are never selected
+      // other segments count as references, but are never candidates
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }

@@ -10,24 +10,24 @@ export interface ContextGcOptions {
   readonly store: SegmentStore;
   readonly events: Pick<Store, 'addEvents'>;
   readonly clock: Clock;
-  /** Writes the observed requests that are still in memory. */
+  /** Writes observed requests that are still in memory. */
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
   /** The project name under which conversations with a verified history are recorded. */
   readonly verifiedHistoryProject: (project: string) => string;
-  /** Reports that the event of a completed action could not be stored. */
+  /** Called if the event of a completed action could not be stored. */
   readonly onFailure: FailureReporter;
 }
 
-/** The initiator: an agent by a tool, or a person on the page. */
+/** Initiator of an action: an agent by a tool, or a person on the page. */
 export type Who = 'agent' | 'user';
 
-/** The result for the segments named in a call. */
+/** Result for the segments named in a call. */
 export interface Outcome {
   /** Segments that now have the requested state, in the order of the call. */
   readonly done: readonly string[];
   readonly tokens: number;
-  /** One sentence for each failed segment. */
+  /** One sentence per failed segment. */
   readonly errors: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export class ContextGc {
   }
 
   /**
-   * Stashes segments, recoverable by their markers, or deletes them permanently. Takes effect with the next request.
+   * Stashes segments, recoverable by their markers, or deletes them permanently. Effective with the next request.
    *
    * @throws StoreUnavailable, and then nothing was changed
    */
@@ -88,7 +88,7 @@ export class ContextGc {
     return { ...outcome, tokens };
   }
 
-  /** Keeps segments whole, including stashed ones; takes effect with the next request. @throws StoreUnavailable */
+  /** Keeps segments whole, restoring stashed ones; effective with the next request. @throws StoreUnavailable */
   async pin(project: string, ids: readonly string[], by: Who = 'agent'): Promise<Outcome> {
     const { change, ...outcome } = await this.#judge(
       project,
@@ -105,7 +105,7 @@ export class ContextGc {
     return { ...outcome, tokens: 0 };
   }
 
-  /** Lets segments be pruned again. @throws StoreUnavailable */
+  /** Allows segments to be pruned again. @throws StoreUnavailable */
   async unpin(project: string, ids: readonly string[], by: Who = 'agent'): Promise<Outcome> {
     const { change, ...outcome } = await this.#judge(project, ids, ({ directed }) =>
       directed === 'pin' ? 'change' : 'already',
@@ -163,10 +163,10 @@ const BOUND = 'stays as it was sent: the provider of its conversation refuses ch
 const MAKE_ROOM = "To make room, use the client's own compaction (/compact in Claude Code) or begin a new session.";
 const HAVE_BACK = 'To get back lines that were cut, call recover_text.';
 
-/** `already`: the segment has the requested state. */
+/** `already` means that the segment has the requested state. */
 type Verdict = 'change' | 'already' | { readonly error: string };
 
-/** Words that the user or the assistant repeats after stashing are new text, and stay. */
+/** Limited to earlier messages for user and assistant words: repetitions after a stash are new text. */
 function directiveFor({ id, role, ordinal }: StoredSegment, action: 'stash' | 'delete'): Directive {
   const upTo = action === 'stash' && role !== 'tool' ? ordinal : -1;
   return { segment: id, action, scope: '', upTo };

@@ -10,7 +10,7 @@ import type {
 } from '../core/ports/segments.ts';
 import { groupBy } from '../engine/group-by.ts';
 
-/** Projects whose directives are kept in memory. */
+/** Maximum number of projects with cached directives. */
 const MAX_PROJECTS = 1_000;
 
 /** A project's directives as of the last read. */
@@ -49,7 +49,7 @@ class ProjectView implements DirectivesView {
   }
 }
 
-/** The directives of all projects, read again after any process changed them. */
+/** Cached directives of all projects, reloaded after changes by any process. */
 export class DirectiveBook implements Directives {
   readonly #store: SegmentStore;
   readonly #views = new BoundedMap<string, { readonly version: string; readonly view: ProjectView }>(MAX_PROJECTS);
@@ -63,16 +63,16 @@ export class DirectiveBook implements Directives {
     try {
       return known && known.version === this.#store.directivesVersion() ? known.view : null;
     } catch {
-      return null; // readers of the directives receive the error
+      return null; // callers that read directives get the error
     }
   }
 
-  /** @throws StoreUnavailable when the directives cannot be read */
+  /** @throws StoreUnavailable if the directives cannot be read */
   async view(project: string): Promise<DirectivesView> {
     const version = this.#store.directivesVersion();
     const known = this.#views.get(project);
     if (known?.version === version) return known.view;
-    // in another file the same number may mean a different version
+    // in another file, the same number may mean a different version
     const comparable = known && fileOf(known.version) === fileOf(version) ? known.view : undefined;
     const changed = await this.#store.directives(project, comparable?.generation);
     const view = changed || !comparable ? new ProjectView(project, changed ?? NONE) : comparable;

@@ -1,5 +1,5 @@
 /**
- * Segments refer to each other by keys: 32-bit hashes of paths, identifiers and call ids. A reference needs no text. A
+ * Segments refer to each other by keys: 32-bit hashes of paths, identifiers and call ids. References need no texts. A
  * hash collision only keeps a segment a little longer.
  */
 
@@ -11,7 +11,7 @@ const COMMON_NAMES =
 const MAX_TOKEN = 240;
 const MIN_IDENTIFIER = 4;
 
-/** Identifies a conversation of a project in the maps of one process. */
+/** Identifies a conversation of a project in in-memory maps. */
 export function conversationKey(project: string, conversationId: string): string {
   return `${conversationId} ${project}`;
 }
@@ -37,9 +37,7 @@ export function pathKey(path: string): number {
   return hash('p', parts(path).slice(-2).join('/'));
 }
 
-/**
- * All keys by which a file may be mentioned: that of `pathKey`, and that of its name alone if the name is distinctive.
- */
+/** All keys by which a file may be mentioned: `pathKey`, and the key of its name alone if that is distinctive. */
 export function pathKeys(path: string): number[] {
   const all = parts(path);
   const name = all.at(-1) ?? '';
@@ -54,7 +52,7 @@ function parts(path: string): string[] {
     .filter((part) => part !== '' && part !== '.');
 }
 
-/** A bounded set of keys. */
+/** A set of keys with a maximum size. */
 export class KeySet {
   readonly #keys = new Set<number>();
   readonly #most: number;
@@ -79,12 +77,12 @@ export class KeySet {
 const NONE = 0;
 const WORD = 1;
 const JOINT = 2;
-/** The class of each UTF-16 unit in a token; characters beyond Latin punctuation belong to words. */
+/** Class of each UTF-16 unit in a token; characters beyond Latin punctuation belong to words. */
 const KINDS = new Uint8Array(65536).fill(WORD, 192).fill(WORD, 48, 58).fill(WORD, 65, 91).fill(WORD, 97, 123);
 KINDS[95] = WORD;
 for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
 
-/** Adds the files and identifiers that a text mentions. */
+/** Adds keys of the files and identifiers mentioned in a text. */
 export function addMentions(text: string, into: KeySet, mostChars: number): void {
   const tokens = new Tokens(text, mostChars);
   while (!into.full && tokens.next()) {
@@ -99,14 +97,14 @@ export function addMentions(text: string, into: KeySet, mostChars: number): void
   }
 }
 
-/** Keywords before a declared identifier, in the common languages. */
+/** Keywords before declared identifiers in common languages. */
 const DECLARING = new Set(
   'function class interface type struct enum trait impl def fn func fun const let var module namespace object sub proc record union macro'.split(
     ' ',
   ),
 );
 
-/** A filter that rejects most non-declaring words by their beginning and length. */
+/** Quick filter by beginning and length, which rejects most words that are not declaring keywords. */
 const MAY_DECLARE = new Uint8Array(1024);
 const LONGEST_DECLARING = 9;
 for (const word of DECLARING) MAY_DECLARE[beginningOf(word.charCodeAt(0), word.length)] = 1;
@@ -115,7 +113,7 @@ function beginningOf(first: number, length: number): number {
   return ((first & 63) << 4) | length;
 }
 
-/** Adds the identifiers that source code declares. Allocates no strings for other words. */
+/** Adds keys of the identifiers declared in source code. Allocates no strings for other words. */
 export function addDeclared(text: string, into: KeySet, mostChars: number): void {
   const tokens = new Tokens(text, mostChars);
   let declaring = false;
@@ -129,12 +127,12 @@ export function addDeclared(text: string, into: KeySet, mostChars: number): void
   }
 }
 
-/** Iterates over runs of the characters of paths and identifiers. */
+/** Iterates over runs of path and identifier characters. */
 class Tokens {
   /** Bounds of the current run. */
   start = 0;
   stop = 0;
-  /** Whether the run contains characters other than those of identifiers. */
+  /** Whether the run contains characters that are not part of identifiers. */
   parted = false;
   readonly #text: string;
   readonly #end: number;
@@ -160,7 +158,7 @@ class Tokens {
         if (kind === WORD) stop = at + 1;
         else parted = true;
       }
-      // a trailing character ends a sentence or names a folder
+      // a trailing character may end a sentence or name a folder
       if (stop - start < 2 || stop - start > MAX_TOKEN) continue;
       this.#at = at;
       this.start = start;

@@ -1,13 +1,10 @@
 import type { SeenRequest } from '../core/ports/segments.ts';
 
-/**
- * Newest messages that no step prunes; for most steps, results of the newest turns are protected in addition, whatever
- * their number.
- */
+/** Newest messages that no step prunes; most steps also protect all results of the newest turns. */
 export const NEWEST_MESSAGES = 12;
 const NEWEST_TURNS = 3;
 
-/** Number of messages at the end that belong to the newest turns; results of parallel calls are adjacent. */
+/** Number of trailing messages that belong to the newest turns; results of parallel calls are adjacent. */
 export function newestOf({ messages, segments }: SeenRequest): number {
   const starts = turnStarts(segments, NEWEST_TURNS);
   return Math.max(NEWEST_MESSAGES, messages - (starts.at(-1) ?? messages + 1));
@@ -18,7 +15,7 @@ export function turnsOf({ segments }: SeenRequest): number {
   return turnStarts(segments, Number.POSITIVE_INFINITY).length;
 }
 
-/** The first message of each of the newest turns' results, newest first. */
+/** First result message of each of the newest turns, newest first. */
 function turnStarts(segments: SeenRequest['segments'], most: number): number[] {
   const starts: number[] = [];
   for (let i = segments.length - 1; i >= 0; i--) {

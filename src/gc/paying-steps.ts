@@ -10,8 +10,8 @@ const CACHED_PRICE = 0.1;
 const WRITTEN_PRICE = 1.25;
 /**
  * Required ratio of a step's gain to its cost, assuming that the conversation continues for as long as it has lasted.
- * Tuned with `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: at 2 one of seven conversations costs more than
- * without.
+ * Tuned with `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: with 2, one of seven conversations becomes more
+ * expensive.
  */
 const MARGIN = 3;
 /** Minimum share of a segment that must have been shown again before it is stashed. Tuned in the same way. */
@@ -22,19 +22,18 @@ const LEAST_GROWTH = 1_000;
 const GROWTH = 0.02;
 const MAX_CONVERSATIONS = 10_000;
 
-/** A segment that a later result has superseded. */
+/** A segment superseded by a later result. */
 interface Old extends SetAside {
   readonly freed: number;
 }
 
 /**
  * Stashes older reads of a file after a newer read, and older results of a call after a repeated call, as soon as that
- * pays. Each step makes the provider read the following history again without cache, and saves its tokens in every
- * later request.
+ * pays. Each step invalidates the provider's cache after it once, and saves tokens in every later request.
  */
 export class PayingSteps implements Collector {
   readonly #options: StepOptions;
-  /** Sizes below which a conversation is not scanned again. */
+  /** Sizes below which a conversation is not rescanned. */
   readonly #next = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(options: StepOptions) {
@@ -62,7 +61,7 @@ export class PayingSteps implements Collector {
 /** Superseded segments, newest first. */
 function seenAgain(request: SeenRequest): Old[] {
   const end = request.messages - newestOf(request);
-  /** Largest later result of each file or call, in tokens. */
+  /** Largest later result per file or call, in tokens. */
   const later = new Map<string, number>();
   const old: Old[] = [];
   for (const segment of [...request.segments].reverse()) {
@@ -84,7 +83,7 @@ function keysOf({ effect, path, callKey }: SeenSegment): string[] {
   return callKey === '' ? file : [...file, `call ${callKey}`];
 }
 
-/** The superseded segments whose stashing pays most: the newest ones, up to some index; `null` if none pays. */
+/** The most profitable set of superseded segments: the newest ones up to some index; `null` if none pays. */
 function bestOf(
   old: readonly Old[],
   turns: number,

@@ -22,22 +22,22 @@ export interface RecorderOptions {
   readonly clock: Clock;
   /** The prune id under which a segment is stashed. */
   readonly stashId: (project: string, segmentId: string) => string;
-  /** Whether the first words of users are kept. Default: no. */
+  /** Whether to store the user's first words. Default: false. */
   readonly keepsOpenings?: boolean;
-  /** Reports that observations could not be written; only the analysis suffers. */
+  /** Called if observations could not be written; only the analysis suffers. */
   readonly onFailure: FailureReporter;
-  /** Writes together with other parts of the process. Default: alone. */
+  /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
 }
 
 /** Maximum number of segments waiting to be written; beyond it, the oldest requests are dropped. */
 const MAX_WAITING = 20_000;
-/** Segments that one transaction writes. */
+/** Number of segments written per transaction. */
 const PORTION = 100;
 /** Maximum number of segments remembered as written, over all conversations. */
 const MAX_KNOWN = fittedToHeap(100_000);
 
-/** The last observed segments of a conversation, with a signature that reveals changes. */
+/** Last observed segments of a conversation, with a signature that reveals changes. */
 type Shown = ReadonlyMap<string, string>;
 
 /** Records segments in the background. An unchanged segment costs only a comparison. */
@@ -57,7 +57,7 @@ export class Recorder implements SegmentNotes {
     this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
   }
 
-  /** Records an observed request. Never waits. */
+  /** Records an observed request. Returns at once. */
   note(request: ReadSegments): void {
     const key = keyOf(request);
     const shown = this.#shown.get(key);
@@ -99,7 +99,7 @@ export class Recorder implements SegmentNotes {
     return { ...segment, erase };
   }
 
-  /** Unwritten segments are recorded again when the conversation is next observed. */
+  /** Drops the memory of unwritten segments, so that they are recorded again when next observed. */
   #forget(batch: SegmentBatch | undefined): void {
     if (!batch) return;
     this.#waiting -= batch.segments.length + 1;
@@ -122,15 +122,14 @@ export class Recorder implements SegmentNotes {
   }
 }
 
-/** Batches of one transaction each, small enough not to delay a request for long. */
+/** Splits batches into one transaction each, small enough not to delay requests. */
 function* portions(batches: readonly SegmentBatch[]): Generator<readonly SegmentBatch[]> {
   let portion: SegmentBatch[] = [];
   let size = 0;
   for (const batch of batches) {
     for (let from = 0; from === 0 || from < batch.segments.length; from += PORTION) {
       const segments = batch.segments.slice(from, from + PORTION);
-      // the other portions of a request must not count as further requests, nor look as if earlier segments were
-      // dropped
+      // further portions must not count as further requests, nor look as if earlier segments were dropped
       portion.push({ ...batch, segments, ...(from > 0 && { whole: false, turns: 0 }) });
       size += segments.length + 1;
       if (size < PORTION) continue;
@@ -142,7 +141,7 @@ function* portions(batches: readonly SegmentBatch[]): Generator<readonly Segment
   if (portion.length > 0) yield portion;
 }
 
-/** Clients request titles and summaries with the same first words; that does not mean the rest was dropped. */
+/** Whether a request shows only part of the conversation, as a client's request for a title does. */
 function isPartOf(now: Shown, shown: Shown): boolean {
   return now.size < shown.size && [...now.keys()].every((id) => shown.has(id));
 }
@@ -151,12 +150,12 @@ function keyOf({ project, conversationId }: Pick<SeenRequest, 'project' | 'conve
   return conversationKey(project, conversationId);
 }
 
-/** A segment is written again when its signature changes. */
+/** Signature of a segment; a segment is written again when it changes. */
 function signatureOf({ tokens, ordinal, directed, pruneIds }: ReadSegment): string {
   return `${ordinal} ${tokens} ${directed === 'delete' ? 'x' : ''} ${pruneIds.join(' ')}`;
 }
 
-/** A segment without its text. */
+/** Converts a segment to its form without text. */
 export function readSegment(seen: SeenSegment): ReadSegment {
   return { ...factsOf(seen), directed: seen.directed, pruneIds: seen.pruneIds };
 }
@@ -164,13 +163,13 @@ export function readSegment(seen: SeenSegment): ReadSegment {
 const MOST_ABOUT = 40;
 const MOST_MENTIONS = 64;
 const MOST_EDITED = 40;
-/** Characters of a text that are scanned. */
+/** Maximum number of scanned characters per text. */
 const MESSAGE_CHARS = 16_384;
 const CODE_CHARS = 65_536;
 
 /**
- * The stored facts of a segment, without its text. References come from words of the user and the assistant and from
- * call arguments, never from the content of results.
+ * Extracts the stored facts of a segment, without its text. References are taken from user and assistant words and from
+ * call arguments, never from results.
  */
 export function factsOf(seen: SeenSegment): SegmentFacts {
   const { id, ordinal, role, type, effect, tokens, lines, tool, path, startLine, endLine } = seen;

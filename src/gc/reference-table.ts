@@ -1,27 +1,26 @@
 const FIRST_SLOTS = 1_024;
-/** Largest load factor; beyond it, probing for a free slot takes too long. */
+/** Maximum load factor; beyond it, probing takes too long. */
 const FULL = 0.5;
 const FREE = 0;
-/** Words of a slot: key, number of references, newest referring message, reach from the roots. */
+/** Words per slot: key, number of references, newest referring message, reach from the roots. */
 const WORDS = 4;
 const COUNT = 1;
 const ORDINAL = 2;
 const REACH = 3;
 
-/** The references to any of several keys. */
+/** References to any of several keys. */
 export interface References {
-  /** References to the most referenced key. */
+  /** Number of references to the most referenced key. */
   readonly count: number;
-  /** Index of the newest referring message, -1 without any. */
+  /** Index of the newest referring message; -1 if there is none. */
   readonly ordinal: number;
   /** Reach from the roots, 0..1. */
   readonly reach: number;
 }
 
 /**
- * References by key: their number, the newest referring message, and the reach from the roots. All fields of a slot are
- * adjacent in one typed array: a long conversation makes a dozen look-ups per segment, and memory access takes most of
- * their time.
+ * References by key: their number, the newest referring message, and the reach from the roots. The fields of a slot are
+ * adjacent in one typed array, because memory access dominates the many look-ups.
  */
 export class ReferenceTable {
   #slots = FIRST_SLOTS;
@@ -51,7 +50,7 @@ export class ReferenceTable {
     for (let i = 0; i < keys.length; i++) this.add(keys[i] ?? FREE, ordinal, reach);
   }
 
-  /** The combined references of several keys. */
+  /** Combined references to several keys. */
   sum(keys: Uint32Array): References {
     const words = this.#words;
     const reaches = this.#reaches;
@@ -71,7 +70,7 @@ export class ReferenceTable {
     return { count, ordinal, reach };
   }
 
-  /** The slot of a key, or the slot to insert it (its `count` is 0). */
+  /** The slot of a key, or an empty slot (`count` 0) for it. */
   find(key: number): number {
     const words = this.#words;
     const end = words.length - 1;
@@ -89,7 +88,7 @@ export class ReferenceTable {
     return this.#words[slot + ORDINAL] ?? 0;
   }
 
-  /** 0..1. */
+  /** Reach from the roots, 0..1. */
   reach(slot: number): number {
     return this.#reaches[slot + REACH] ?? 0;
   }

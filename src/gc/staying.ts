@@ -3,17 +3,16 @@ import type { OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/se
 import { pathKey } from './keys.ts';
 import { NEWEST_MESSAGES } from './newest.ts';
 
-/** How far from its beginning and its end a result is searched for an exit code, in characters. */
+/** Number of characters at either end of a result searched for an exit code. */
 const EDGE_CHARS = 400;
 const NONZERO_EXIT =
   /\b(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|exit_?code|returncode)["' >]{0,3}[:=]?\s{0,2}\(?[1-9]\d{0,2}\b/i;
 const MAX_DEPTH = 6;
 
 /**
- * Whether a result reports an error of its tool: the wire marks it, its text begins with `Error`, or it has an exit code
- * other than 0.
+ * Whether a result reports a tool error: marked by the wire, text beginning with `Error`, or non-zero exit code.
  *
- * @param message - its message, parsed; called only if the text does not say so
+ * @param message - returns the parsed message; called only if the text is inconclusive
  */
 export function isFailed(text: string, callId: string, message: () => unknown): boolean {
   if (/^\s{0,20}(?:<[a-z_]{1,20}>\s{0,5})?Error\b/.test(text)) return true;
@@ -21,7 +20,7 @@ export function isFailed(text: string, callId: string, message: () => unknown): 
   return isMarked(message(), callId, MAX_DEPTH);
 }
 
-/** `is_error` of Anthropic, `success` of OpenAI, `response.error` of Gemini, in the block that answers the call. */
+/** Checks Anthropic's `is_error`, OpenAI's `success` or Gemini's `response.error` in the block for a call. */
 function isMarked(value: unknown, callId: string, depth: number): boolean {
   if (value === null || typeof value !== 'object' || depth === 0) return false;
   if (Array.isArray(value)) return value.some((item) => isMarked(item, callId, depth - 1));
@@ -45,8 +44,8 @@ export interface StayingOptions {
 }
 
 /**
- * The results that no automatic step puts aside, because the work still needs them: the newest reading of a file that
- * matters, errors of tools, texts with `NO_PRUNE` directives, and results of which lines were given out.
+ * Results that no automatic step puts aside, because the work still needs them: newest readings of relevant files, tool
+ * errors, texts with `NO_PRUNE` directives, and recovered results.
  *
  * @throws StoreUnavailable
  */
@@ -65,7 +64,7 @@ export async function stayingIn(
   };
 }
 
-/** The ids under which the text of a segment is stored: those of its cuts, and that of its stash. */
+/** Ids under which a segment's text is stored: of its cuts, and of its stash. */
 export function storedIds(
   { stashId }: Pick<StayingOptions, 'stashId'>,
   project: string,
@@ -74,10 +73,7 @@ export function storedIds(
   return [...pruneIds, stashId(project, id)];
 }
 
-/**
- * The newest reading of each file that the conversation has edited, or that a call or text of the newest messages
- * names.
- */
+/** The newest reading of each file that was edited, or is mentioned in a call or text of the newest messages. */
 function keptReadings({ messages, segments }: SeenRequest): ReadonlySet<SeenSegment> {
   const newest = segments.filter(({ ordinal }) => ordinal >= messages - NEWEST_MESSAGES);
   const edited = new Set(segments.flatMap((segment) => segment.edited.map(pathKey)));

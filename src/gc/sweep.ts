@@ -16,17 +16,17 @@ export interface SweptSegment extends SegmentFacts {
   readonly task: string;
 }
 
-/** How long a segment has been there. */
+/** Age of a segment. */
 export interface Age {
-  /** Requests of its conversation since the segment's first. */
+  /** Number of requests in its conversation since the segment's first. */
   readonly survived: number;
-  /** Hours since it was first seen; 0 if time is not considered. */
+  /** Hours since it was first seen; 0 if time is ignored. */
   readonly hours: number;
 }
 
-/** Segments to keep whatever their score, besides pinned ones. */
+/** Segments to keep regardless of score, besides pinned ones. */
 export interface Roots {
-  /** Number of the newest messages to keep. */
+  /** Number of newest messages to keep. */
   readonly newest: number;
   /** Segments named by the caller. */
   readonly ids: ReadonlySet<string>;
@@ -51,7 +51,7 @@ export interface Relevance {
   readonly age: Age;
 }
 
-/** Weight of a segment's type: how soon it is pruned. */
+/** Weight of a segment's type: higher is pruned sooner. */
 const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
   log: 1,
   code: 0.9,
@@ -60,14 +60,14 @@ const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
   decision: 0.2,
   summary: 0.15,
 };
-/** Number of survived requests from which a segment is of the old generation. */
+/** Number of survived requests after which a segment belongs to the old generation. */
 const OLD_AFTER = 3;
-/** The weight of each fact in the estimate that a segment is no longer needed. */
+/** Weight of each fact in the estimate that a segment is no longer needed. */
 const ADDS = {
   always: 0.15,
-  /** Maximum, approached by a segment that nothing has referred to for many times `IDLE_MESSAGES`. */
+  /** Upper bound, approached by a segment without references for many times `IDLE_MESSAGES`. */
   idle: 0.5,
-  /** Without a reference; half of it with one, a third with two. */
+  /** For a segment without references; half of it with one reference, a third with two. */
   unreferenced: 0.2,
   /** From `FULL_HOURS` on; proportionally less before. */
   hours: 0.1,
@@ -75,17 +75,17 @@ const ADDS = {
 } as const;
 const IDLE_MESSAGES = 20;
 const FULL_HOURS = 24;
-/** Factor for a segment of the young generation. */
+/** Factor for segments of the young generation. */
 const YOUNG = 0.7;
-/** Share subtracted for a segment that the roots reach directly. */
+/** Share subtracted for segments directly reachable from the roots. */
 const REACHED = 0.6;
 /**
- * Minimum estimates for a segment that a later message has superseded, or that an edit has made stale; a tenth of the
- * estimate from the other facts is added.
+ * Minimum estimates for superseded segments, and for segments made stale by an edit; a tenth of the estimate from other
+ * facts is added.
  */
 const SUPERSEDED = 0.85;
 const STALE = 0.9;
-/** Factor for the remaining doubt about a segment of another task. */
+/** Factor for the remaining uncertainty about segments of other tasks. */
 const OTHER_TASK = 0.6;
 /** A marker with a reason of typical length. */
 const MARKER = { pruneId: 'prn_000000000000', startLine: 1, reason: 'mis de côté' };
@@ -93,9 +93,9 @@ const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>
   estimateTokens(formatMarker({ ...MARKER, endLine })),
 );
 
-/** Messages at the start whose user words are never candidates. */
+/** Number of opening messages whose user words are never candidates. */
 const OPENING_MESSAGES = 2;
-/** Maximum number of remembered reads of one file, the newest ones. */
+/** Maximum number of remembered reads per file, newest first. */
 const MAX_READS = 50;
 
 interface Read {
@@ -109,9 +109,9 @@ function readOf({ ordinal, startLine, endLine }: SweptSegment): Read {
 }
 
 /**
- * Marks and sweeps one conversation in a single pass from its newest message to its oldest, which is the direction of
- * references: all possible references to a segment are seen before it. Pass each segment once, newest first. The
- * opening words of a conversation are never candidates.
+ * Marks and sweeps one conversation in a single pass from the newest message to the oldest, so that all references to a
+ * segment are seen before it. Pass each segment once, newest first. The opening words of a conversation are never
+ * candidates.
  */
 export class Sweep {
   readonly #roots: Roots;
@@ -119,14 +119,11 @@ export class Sweep {
   readonly #onCandidate: (candidate: Candidate) => void;
   readonly #references = new ReferenceTable();
   readonly #edited = new Set<number>();
-  /** Newest message with a result of each call. */
+  /** Newest message with a result, per call. */
   readonly #calls = new Map<number, number>();
   readonly #reads = new Map<number, Read[]>();
   readonly #file: number;
-  /**
-   * The oldest words of the user seen so far. At the end of the pass, they are the ones that state the topic, and are
-   * never offered.
-   */
+  /** The oldest user words seen so far. At the end of the pass these state the topic, and are never candidates. */
   #opening: Candidate[] = [];
 
   /** @param messages - number of messages in the conversation */
@@ -185,7 +182,7 @@ export class Sweep {
     return { stale, superseded, references, reach, idle: this.#messages - 1 - last, otherTask, age };
   }
 
-  /** Whether a later read shows all lines of this one. */
+  /** Whether a later read covers all lines of this one. */
   #readAgain(file: number, segment: SweptSegment): boolean {
     const { from, to } = readOf(segment);
     return (this.#reads.get(file) ?? []).some(
@@ -208,7 +205,7 @@ export class Sweep {
   }
 }
 
-/** Tokens freed by pruning a segment: its tokens minus those of its marker. */
+/** Tokens freed by pruning a segment, after subtracting its marker. */
 export function freedBy({ tokens, lines }: Pick<SegmentFacts, 'tokens' | 'lines'>): number {
   const digits = Math.min(MARKER_TOKENS.length, String(Math.max(1, lines)).length);
   return tokens - (MARKER_TOKENS[digits - 1] ?? 0);

@@ -2,7 +2,7 @@ import type { FailureReporter } from '../base/failures.ts';
 import type { Directive, OverTokenBudget, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 
-/** Where steps are recorded, and where they are reported. */
+/** Dependencies for recording and reporting steps. */
 export interface StepOptions {
   readonly store: SegmentStore;
   readonly events: Pick<Store, 'addEvents'>;
@@ -11,14 +11,14 @@ export interface StepOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A step as it is logged. */
+/** A step, as logged. */
 export interface TakenStep {
   readonly requestId: string;
   readonly project: string;
   readonly conversationId: string;
   /**
-   * The reason: the conversation exceeded its budget, the step pays, or the provider's cache was cold. `provider`: it
-   * was cold, and the provider clears old results itself.
+   * Reason for the step: budget exceeded, the step pays, or the provider's cache was cold. `provider`: the cache was
+   * cold, and the provider clears old results itself.
    */
   readonly by: 'budget' | 'payoff' | 'cold' | 'provider';
   /** Why the cache was cold. */
@@ -36,9 +36,9 @@ export interface SetAside {
 }
 
 /**
- * Stashes segments for every request with the same beginning; durable once resolved.
+ * Stashes segments for all requests with the same beginning; durable once resolved.
  *
- * @param tokensAfter - size of the request without them
+ * @param tokensAfter - size of the request without these segments
  * @throws StoreUnavailable
  */
 export async function takeStep(
@@ -67,14 +67,14 @@ export async function takeStep(
   await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
 }
 
-/** Maximum number of segments named in an event. */
+/** Maximum number of segments listed in an event. */
 const MOST_NAMED = 100;
 
 /**
  * The event of a change to segments.
  *
  * @param by - the initiator or the reason
- * @param tokens - token counts, by their names in the payload
+ * @param tokens - token counts, by payload field
  */
 export function segmentsEvent(
   event: Pick<EventRecord, 'tsMs' | 'kind' | 'runId' | 'opId'>,

@@ -1,22 +1,22 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 
-/** Bounded because processing a body may take about ten times its size in memory. */
+/** Limited because processing a body may take about ten times its size in memory. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
-/** Bodies up to this size are always accepted, because calls of `recover_text` are small. */
+/** Bodies up to this size are always accepted, because `recover_text` calls are small. */
 const SMALL_BYTES = 64 * 1024;
 
 export interface BoundedBodyOptions {
-  /** Largest body after decompression; a larger one fails with `entity.too.large`. */
+  /** Maximum body size after decompression; larger bodies fail with `entity.too.large`. */
   readonly maxBodyBytes: number;
   /** Maximum number of bytes of all bodies held at once; default: 64 MiB or twice the largest body. */
   readonly maxHeldBytes?: number | undefined;
-  /** Answers a request whose body exceeds the budget; its connection is closed afterwards. */
+  /** Answers a request whose body exceeds the budget; the connection is closed afterwards. */
   readonly refuse: (res: Response) => void;
 }
 
 /**
  * Reads whole bodies into `req.body` (a `Buffer`, decompressed) and limits the bytes held at once over all clients.
- * Each body counts until its answer was sent. A small body, or the only body, is never refused.
+ * Each body counts until its answer is sent. Small bodies, and a body received alone, are never refused.
  */
 export function boundedBody({ maxBodyBytes, maxHeldBytes, refuse }: BoundedBodyOptions): RequestHandler[] {
   const maxHeld = maxHeldBytes ?? Math.max(MAX_HELD_BYTES, 2 * maxBodyBytes);
@@ -49,6 +49,6 @@ export function boundedBody({ maxBodyBytes, maxHeldBytes, refuse }: BoundedBodyO
     if (more <= 0 || res.destroyed || hasRoom(req, more)) next();
     else turnAway(req, res);
   };
-  // accept any content type, or none: only the body's content counts
+  // accepts any content type or none, since only the content counts
   return [received, express.raw({ type: () => true, limit: maxBodyBytes }), decompressed];
 }

@@ -5,19 +5,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { GroupWatchdog } from './group-watchdog.ts';
 import { OutputCollector, WireBudget } from './output.ts';
 
-/** A variable in the environment of a command. All its descendants inherit it, in any process group or session. */
+/** Environment variable of a command, inherited by all descendants in any process group or session. */
 const VARIABLE = 'MCP_COMMAND_TAG';
 
-/** Random letters of a tag: 72 bits. */
+/** Random part of a tag: 72 bits. */
 function letters(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Makes the tags of one server's commands, all with the same prefix. */
+/** Creates tags for one server's commands, all with the same prefix. */
 class CommandTags {
   readonly #server = letters();
 
-  /** The prefix of these tags' entries in an environment. */
+  /** The common prefix of these tags as environment entries. */
   get entry(): string {
     return `${VARIABLE}=${this.#server}.`;
   }
@@ -62,14 +62,14 @@ function environOf(pid: string): Buffer {
 export interface Finished {
   readonly stdout: string;
   readonly stderr: string;
-  /** `null` when the command was ended by a signal. */
+  /** `null` if the command was ended by a signal. */
   readonly exitCode: number | null;
   /** Bytes of both streams that did not fit into the answer. */
   readonly droppedBytes: number;
 }
 
 export interface CommandRunnerOptions {
-  /** Working folder of commands. */
+  /** Working directory of commands. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -78,10 +78,10 @@ export interface CommandRunnerOptions {
 const CANCEL_GRACE_MS = 2_000;
 
 /**
- * Runs commands without a time limit and without a limit on their output. Each is the leader of a process group of its
- * own, so that everything it started ends with it. All groups end with this process, even if it is killed. On Linux
- * this includes processes that left their group (`setsid`) and background processes of finished commands; the latter
- * end with this process.
+ * Runs commands without a time limit and without a limit on their output. Each command leads its own process group, so
+ * that its child processes end with it. All groups end with this process, even if it is killed. On Linux this includes
+ * processes that left their group (`setsid`) and background processes of finished commands; the latter end with this
+ * process.
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
@@ -94,14 +94,14 @@ export class CommandRunner {
   }
 
   /**
-   * Runs a program until it has exited and no process holds its output open.
+   * Runs a program until it has exited and no process keeps its output open.
    *
    * @throws the error of `spawn` when it cannot be started; the reason of `signal` when aborted
    */
   async run(file: string, args: readonly string[], signal: AbortSignal): Promise<Finished> {
     signal.throwIfAborted();
     const { cwd, env } = this.#options;
-    // its stdin must not be the protocol's stream
+    // the command must not read the protocol stream on stdin
     const tag = this.#tags.next();
     const options = { cwd, env: { ...env, ...tag }, detached: hasGroups } as const;
     const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -110,7 +110,7 @@ export class CommandRunner {
     const stderr = new OutputCollector(budget);
     child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk)).on('error', ignore);
     child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk)).on('error', ignore);
-    child.on('error', ignore); // the wait below handles only the first error
+    child.on('error', ignore); // only the first error is handled by the wait below
 
     const cancel = (): void => void this.#end(child, CANCEL_GRACE_MS);
     signal.addEventListener('abort', cancel, { once: true });
@@ -139,7 +139,7 @@ export class CommandRunner {
   }
 
   async #end(child: ChildProcess, graceMs: number): Promise<void> {
-    // nobody reads the output any more; a full pipe would keep the command from exiting
+    // nobody reads the output any more, and a full pipe would prevent the exit
     child.stdout?.destroy();
     child.stderr?.destroy();
     const tag = this.#running.get(child);
@@ -166,9 +166,9 @@ const hasGroups = process.platform !== 'win32';
 /** Poll interval for the end of a signalled group. */
 const POLL_MS = 20;
 
-/** Signals a command and all processes in its group. @returns whether any of them was left */
+/** Signals a command and its process group. @returns whether any process was left */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
-  if (child.pid === undefined) return false; // it never started
+  if (child.pid === undefined) return false; // the command never started
   try {
     return hasGroups ? process.kill(-child.pid, signal) : child.kill(signal);
   } catch {
@@ -176,7 +176,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Signals a command's group and its processes outside of the group. @returns the latter */
+/** Signals a command's group and its processes outside the group. @returns the latter */
 function signalTree(child: ChildProcess, tag: CommandTag | undefined, signal: NodeJS.Signals): number[] {
   const tagged = tag === undefined ? [] : processesWith(tag); // collected before their parents end
   signalGroup(child, signal);
@@ -188,11 +188,11 @@ function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    return false; // it has ended
+    return false; // the process has ended
   }
 }
 
-/** Waits at most `limitMs` until no process is left. The leader of a group may end before its children. */
+/** Waits at most `limitMs` until no process is left. A group's leader may end before its children. */
 async function treeEnds(child: ChildProcess, strays: readonly number[], limitMs: number): Promise<void> {
   const endAt = performance.now() + limitMs;
   while (performance.now() < endAt && (signalGroup(child, 0) || strays.some((pid) => signalOne(pid, 0)))) {

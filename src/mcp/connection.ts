@@ -4,14 +4,11 @@ import { jsonPieces } from './json-pieces.ts';
 import { failure, isObject, type Reply, type RpcId, toWireError } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 
-/** Maximum number of requests of a batch that are executed. */
+/** Maximum number of executed requests per batch. */
 const MAX_BATCH_CALLS = 100;
-/**
- * Maximum number of characters of a batch's answers; further requests are refused. A few bytes could otherwise request
- * the largest text again and again.
- */
+/** Maximum total length of a batch's answers, which a few bytes of requests could otherwise make huge. */
 const MAX_BATCH_ANSWER_CHARS = 4_000_000;
-/** Maximum number of requests of one client that run at once, including the delivery of their answers; others wait. */
+/** Maximum number of concurrent requests per client, including the delivery of answers; others wait. */
 const MAX_RUNNING = 32;
 
 export type RpcRequest = Extract<Message, { kind: 'request' }>;
@@ -30,7 +27,7 @@ interface Call {
   readonly controller: AbortController;
 }
 
-/** One client's messages in, answers out. Requests run in parallel; those of one batch run one after the other. */
+/** The messages of one client and the answers to them. Requests run in parallel, but sequentially within a batch. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #calls = new Set<Call>();
@@ -53,7 +50,7 @@ export class Connection {
     return this.handle(readPayload(text), reading, deliver);
   }
 
-  /** As `receive`, for a text that was read in this step. */
+  /** Like `receive`, for a text that was parsed in this step. */
   async handle({ batch, messages }: Payload, reading: LongStep, deliver: Deliver = () => {}): Promise<Answer | null> {
     const steps = messages.map((message) => this.#take(message)).filter((step) => step !== null);
     if (steps.length === 0) return null;
@@ -67,7 +64,7 @@ export class Connection {
     });
   }
 
-  /** Runs work as one of the client's running requests. */
+  /** Runs work that counts as one of the client's running requests. */
   async asRequest<T>(work: () => Promise<T>): Promise<T> {
     await this.#turns.begin();
     try {
@@ -77,7 +74,7 @@ export class Connection {
     }
   }
 
-  /** The client has gone: aborts every call and sends no more answers. */
+  /** Called when the client has disconnected: aborts all calls and sends no more answers. */
   close(): void {
     this.#closed = true;
     for (const { controller } of this.#calls) controller.abort();
@@ -88,7 +85,7 @@ export class Connection {
   #take(message: Message): Call | Reply | null {
     if (message.kind === 'invalid') return failure(message.id, message.error);
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') this.#cancel(message.params);
-    if (message.kind !== 'request' || this.#closed) return null; // a stateless server needs no other notification
+    if (message.kind !== 'request' || this.#closed) return null; // a stateless server handles no other notification
     const call: Call = { request: message, controller: new AbortController() };
     this.#calls.add(call);
     return call;
@@ -109,7 +106,7 @@ export class Connection {
     return replies;
   }
 
-  /** `null` for a cancelled call. */
+  /** Runs a call; `null` if it was cancelled. */
   async #run(call: Call): Promise<Reply | null> {
     const { signal } = call.controller;
     const reply = signal.aborted ? null : await this.#options.answer(call.request, signal);
@@ -136,14 +133,14 @@ function batchTooLarge(): PrunerError {
   return new PrunerError('batch_too_large', { ...limits, hint });
 }
 
-/** The size of an answer, which may exceed the longest JavaScript string. */
+/** The size of an answer, which may exceed the maximum length of a JavaScript string. */
 function jsonChars(reply: Reply): number {
   let chars = 0;
   for (const piece of jsonPieces(reply)) chars += piece.length;
   return chars;
 }
 
-/** A semaphore: a limited number of holders, the others wait in order of arrival. */
+/** A FIFO semaphore. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { exceededBound, type JsonBounds } from '../wires/json/bounds.ts';
 import { endOfString, parsed } from '../wires/json/value.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
-/** An integer of 16 or more digits, which a `number` may not hold exactly. */
+/** Matches integers of 16 or more digits, which a `number` may not represent exactly. */
 const LONG_INTEGER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
 /**
@@ -30,7 +30,7 @@ function isInexact(id: unknown): boolean {
   return Number.isInteger(id) && !Number.isSafeInteger(id);
 }
 
-/** The JSON text with each long integer as a string. */
+/** The JSON text with long integers converted to strings. */
 function withQuotedIntegers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -67,23 +67,23 @@ export interface Payload {
   readonly messages: readonly Message[];
 }
 
-/** Maximum number of members of a batch: `[1,1,1,…]` of some megabytes would otherwise produce gigabytes of answers. */
+/** Maximum batch length; otherwise a few megabytes of `[1,1,1,…]` would produce gigabytes of answers. */
 const MAX_BATCH = 1000;
 /**
- * Bounds of one message or batch. A graph of the largest size and a hundred `recover_text` of a thousand ranges fit,
- * and the parsed value stays below about 60 MB.
+ * Limits for one message or batch. The largest graph and a hundred `recover_text` calls of a thousand ranges fit, while
+ * the parsed value stays below about 60 MB.
  */
 const BOUNDS: JsonBounds = { values: 500_000, levels: 1_000, items: MAX_BATCH };
 /**
- * Deepest nesting of parameters. No tool needs more than about 70, and code that walks them may recurse a few frames
- * per level.
+ * Maximum nesting of parameters. Tools need at most about 70, and code that walks them may recurse several frames per
+ * level.
  */
 const MAX_DEPTH = 500;
 
 /**
  * Checks the bytes of one message or of a batch before they are parsed.
  *
- * @returns their text without a byte order mark, or the error that answers them
+ * @returns the text without a byte order mark, or an error response
  */
 export async function messageText(bytes: Buffer): Promise<string | RpcError> {
   if (!isUtf8(bytes)) return unreadable();
@@ -112,7 +112,7 @@ export function readPayload(text: string): Payload {
   return { batch: true, messages: value.map(readMessage) };
 }
 
-/** The -32700 error, also for bytes that are not UTF-8. */
+/** The -32700 error, also used for invalid UTF-8. */
 function unreadable(): RpcError {
   return new RpcError(rpcCodes.parseError, 'Parse error: the message is not JSON in UTF-8');
 }
@@ -121,7 +121,7 @@ export function invalidRequest(why: string, data?: JsonObject): RpcError {
   return new RpcError(rpcCodes.invalidRequest, `Invalid Request: ${why}`, data);
 }
 
-/** Parameters by name. Absent or `null` means none. */
+/** Named parameters. Absent or `null` means none. */
 export function readParams(params: unknown): JsonObject {
   if (params === undefined || params === null) return {};
   if (isObject(params)) return params;
@@ -145,7 +145,7 @@ function readMessage(value: unknown): Message {
 }
 
 /**
- * Whether a value nests deeper than `most`. Works level by level, because recursion is the risk that this check
+ * Whether a value nests deeper than `most`. Iterative, because deep recursion is the very risk that this check
  * prevents.
  */
 function isDeeper(value: unknown, most: number): boolean {

@@ -10,13 +10,13 @@ export interface FocusPruner {
 }
 
 export interface FocusOptions {
-  /** `null` when pruning is disabled. */
+  /** `null` if pruning is disabled. */
   readonly pruner: FocusPruner | null;
-  /** Called with the reason when an output is returned whole. */
+  /** Called with the reason if an output is returned whole. */
   readonly onFailure: FailureReporter;
 }
 
-/** Prunes the output for the question. Returns it whole without a question and after any error. */
+/** Prunes the output for the question. Returns the whole output if there is no question, or after an error. */
 export type Focus = (output: string, question: string | undefined, signal: AbortSignal) => Promise<string>;
 
 export function createFocus({ pruner, onFailure }: FocusOptions): Focus {

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * A shell script that reads `+ <group>` and `- <group>` from a pipe. When its parent ends, however it ends, the pipe
- * closes, and the script kills the remaining groups. Then it kills every process with `$1` in its environment, where
- * `/proc` shows it; twice, because a process may have started another one meanwhile.
+ * Shell script that reads `+ <group>` and `- <group>` from a pipe. When its parent ends in any way, the pipe closes,
+ * and the script kills the remaining groups. If there is `/proc`, it also kills every process with `$1` in its
+ * environment; twice, because a process may have started another one in between.
  */
 export const WATCH = `g=' '
 while read -r sign group; do
@@ -21,15 +21,14 @@ for group in $g; do kill -s KILL -- "-$group"; done
 done`;
 
 /**
- * Ends process groups together with this process, even after SIGKILL, which this process cannot catch. A shell that
- * outlives this process holds the list; it starts with the first group. Without such a shell (Windows) groups are not
- * watched.
+ * Kills process groups when this process ends, even by SIGKILL. A shell that outlives this process keeps the list; it
+ * starts with the first group. Without a shell (Windows), groups are not watched.
  */
 export class GroupWatchdog {
   #shell: ChildProcess | null = null;
   readonly #mark: string;
 
-  /** @param mark - an environment entry; processes that have it are killed as well, whatever their group */
+  /** @param mark - an environment entry; processes with it are killed too, in any group */
   constructor(mark: string) {
     this.#mark = mark;
   }
@@ -40,7 +39,7 @@ export class GroupWatchdog {
     this.#send(`+ ${group}\n`);
   }
 
-  /** Stops watching a group that has ended or may outlive this process. */
+  /** Stops watching a group that has ended, or may outlive this process. */
   release(group: number): void {
     this.#send(`- ${group}\n`);
   }
@@ -52,11 +51,11 @@ export class GroupWatchdog {
 }
 
 function start(mark: string): ChildProcess {
-  // in a group of its own, so that a signal to our group does not end it
+  // in its own group, so that a signal to our group does not end it
   const shell = spawn('/bin/sh', ['-c', WATCH, 'sh', mark], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  shell.on('error', () => {}); // without a shell, commands still run
+  shell.on('error', () => {}); // commands still run without the shell
   shell.stdin.on('error', () => {});
   shell.unref();
-  (shell.stdin as typeof shell.stdin & { unref?: () => void }).unref?.(); // must not keep this process alive
+  (shell.stdin as typeof shell.stdin & { unref?: () => void }).unref?.(); // does not keep this process alive
   return shell;
 }

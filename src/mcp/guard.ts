@@ -6,24 +6,24 @@ import { type ErrorCode, errorRow } from '../errors/errors.ts';
 export interface LocalGuardOptions {
   /** Further accepted host names: `name` (any port) or `name:port`. */
   readonly allowedHosts: readonly string[];
-  /** Further origins whose pages may call. */
+  /** Further accepted origins of web pages. */
   readonly allowedOrigins?: readonly string[];
   /** Accepts any host name, because each caller is already authenticated. */
   readonly anyHost?: boolean;
-  /** When set, each request must carry it as `Authorization: Bearer …`. */
+  /** If set, each request must send it as `Authorization: Bearer …`. */
   readonly bearerToken?: string;
-  /** Also accepts the token as `?token=…`, for clients that can be configured with a URL and no header. */
+  /** Also accepts the token as `?token=…`, for clients that cannot set a header. */
   readonly tokenInUrl?: boolean;
 }
 
 /**
  * Protects a local endpoint from web pages. Any page can post to 127.0.0.1, and can point its own host name there (DNS
- * rebinding). Requests from another origin, or for a host name that is not ours, are refused with 403. With a
- * configured token the token decides instead of `Host`, since no page knows it; a wrong or missing token is a 401.
+ * rebinding). Requests from another origin, or for a host name that is not ours, are refused with 403. A configured
+ * token replaces the `Host` check, since pages do not know it; a wrong or missing token is a 401.
  */
 export function localGuard(options: LocalGuardOptions): RequestHandler {
   const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false, anyHost = false } = options;
-  if (bearerToken === '') throw new Error('the bearer token is empty'); // would accept a missing token
+  if (bearerToken === '') throw new Error('the bearer token is empty'); // would admit requests without one
   const token = bearerToken === undefined ? null : digest(bearerToken);
   const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null || anyHost);
   const guesses = new Guesses();
@@ -45,13 +45,13 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
   };
 }
 
-/** Wrong tokens in a minute that are answered at once, and the delay of each further one, up to a maximum. */
+/** Number of wrong tokens per minute answered without delay, and the delay added per further one, up to a maximum. */
 const FREE_GUESSES = 5;
 const DELAY_MS = 200;
 const MAX_DELAY_MS = 5_000;
 const MINUTE_MS = 60_000;
 
-/** Slows wrong tokens: answers to them take longer with each one, until a minute passes without any. */
+/** Rate-limits wrong tokens: each one delays the answer further, until a minute passes without any. */
 class Guesses {
   #count = 0;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -76,7 +76,7 @@ function bearerOf(authorization: string | undefined): string {
   return token ?? '';
 }
 
-/** Hashes have equal lengths, so that the comparison's timing reveals nothing. */
+/** Digests have equal lengths, so that comparison timing reveals nothing. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

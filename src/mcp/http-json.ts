@@ -2,13 +2,13 @@ import type { Response } from 'express';
 import { jsonPieces } from './json-pieces.ts';
 import type { Reply } from './json-rpc.ts';
 
-/** The JSON text of an answer. */
+/** Serialises an answer. */
 export function jsonBytes(json: object): Buffer {
-  // not res.json: its ETag would hash megabytes that are never cached
+  // not res.json, whose ETag would hash megabytes that are never cached
   return Buffer.from(JSON.stringify(json), 'utf8');
 }
 
-/** The JSON text of a JSON-RPC answer, whose ids may be of any length. */
+/** Serialises a JSON-RPC answer, whose ids may be integers of any length. */
 export function replyBytes(reply: Reply | readonly Reply[]): Buffer {
   const hasLongId = [reply].flat().some(({ id }) => typeof id === 'bigint');
   return hasLongId ? Buffer.from([...jsonPieces(reply)].join(''), 'utf8') : jsonBytes(reply);
@@ -18,7 +18,7 @@ export function writeJson(res: Response, status: number, body: Buffer): void {
   writeBody(res, status, 'application/json', body);
 }
 
-/** Writes a message as the only event of a stream. Its JSON text has no line ends. */
+/** Writes a message as the only event of a stream. The JSON text contains no line breaks. */
 export function writeEvent(res: Response, status: number, json: Buffer): void {
   const body = Buffer.concat([Buffer.from('event: message\ndata: '), json, Buffer.from('\n\n')]);
   res.setHeader('Cache-Control', 'no-cache, no-transform');
@@ -32,7 +32,7 @@ function writeBody(res: Response, status: number, contentType: string, body: Buf
   res.end(body);
 }
 
-/** Details of a failed body read from an express error; `status` is 500 for any other error. */
+/** Details of a body-reading failure from an express error; `status` is 500 for other errors. */
 export function readFailure(cause: unknown): { readonly type: unknown; readonly status: number } {
   if (!(cause instanceof Error)) return { type: undefined, status: 500 };
   const type = 'type' in cause ? cause.type : undefined;

@@ -8,10 +8,10 @@ import type { Tool, ToolContext } from './tool.ts';
 
 export const IDEMPOTENCY_FLAG = '--enable-idempotency';
 const MAX_KEY_CHARS = 256;
-/** How long a key stays claimed after the process that claimed it was killed. */
+/** How long a key stays claimed after the claiming process was killed. */
 const CLAIM_MS = 6_000;
 const HOLD_EACH_MS = 2_000;
-/** Poll interval for the answer of another process. */
+/** Interval of polling for another process's answer. */
 const LOOK_EACH_MS = 50;
 
 export interface IdempotencyOptions {
@@ -21,9 +21,9 @@ export interface IdempotencyOptions {
   /** How long an answer can be replayed. */
   readonly ttlMs: number;
   readonly events: EventSink;
-  /** Called with the name of a tool whose answer was replayed. */
+  /** Called with the tool's name when an answer is replayed. */
   readonly onReplayed: (tool: string) => void;
-  /** Reports a store failure; the call then runs without idempotency. */
+  /** Called on a store failure; the call then runs without idempotency. */
   readonly onFailure: FailureReporter;
 }
 
@@ -48,8 +48,8 @@ interface Call {
 }
 
 /**
- * Adds an `idempotency_key` to tools: a repeated call with the same key and arguments receives the answer of the first
- * one, even if that is still running, or was made by another process or before a restart. Failed calls are not kept.
+ * Adds an `idempotency_key` to tools: a repeated call with the same key and arguments gets the first call's answer,
+ * even if that call is still running, or ran in another process or before a restart. Failed calls are not stored.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
@@ -59,7 +59,7 @@ export class Idempotency {
     this.#options = options;
   }
 
-  /** The same tool with the optional argument, and with `idempotent` and `idempotency_key` in every answer. */
+  /** Wraps a tool: adds the optional argument, and `idempotent` and `idempotency_key` to every answer. */
   wrap(tool: Tool): Tool {
     return {
       ...tool,
@@ -76,14 +76,14 @@ export class Idempotency {
     };
   }
 
-  /** `null` if the awaited call failed; the caller then tries itself. */
+  /** Returns `null` if the awaited call failed; the caller then runs the call itself. */
   async #once(call: Call): Promise<Answered | null> {
     const { tool, key, argsHash, context } = call;
     const name = `${tool.name}\0${key}`;
     const running = this.#running.get(name);
     if (running) {
       if (running.argsHash !== argsHash) throw conflict(tool.name);
-      const done = await running.answer.catch(() => null); // the caller that started it handles the error
+      const done = await running.answer.catch(() => null); // errors are handled by the caller that started the call
       context.signal.throwIfAborted();
       if (done === null) return null;
       this.#logReplay(tool.name, argsHash);
@@ -146,7 +146,7 @@ export class Idempotency {
     }
   }
 
-  /** Whether all texts behind an answer's markers are still stored; if so, extends their lifetime. */
+  /** Whether all originals behind an answer's markers are still stored; if so, extends their lifetime. */
   async #holds(text: string): Promise<boolean> {
     const ids = pruneIdsOf(text);
     if (ids.length === 0) return true;
@@ -192,7 +192,7 @@ function splitKey(args: unknown): { readonly key: string | null; readonly rest: 
   return { key, rest };
 }
 
-/** A hash of the arguments that does not depend on the order of their fields. */
+/** Hash of arguments, independent of field order. */
 function hashOf(args: unknown): string {
   const sorted = (_: string, value: unknown): unknown =>
     isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
@@ -203,13 +203,13 @@ function hashOf(args: unknown): string {
   }
 }
 
-/** Appends the two fields to a JSON object without changing its other bytes. */
+/** Appends both fields to a JSON object without changing its other bytes. */
 function marked(text: string, key: string | null, idempotent: boolean): string {
   const fields = `"idempotent":${idempotent},"idempotency_key":${JSON.stringify(key)}}`;
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${fields}`;
 }
 
-/** Prune ids in an answer: those of cuts, and those whose lines it contains. */
+/** Prune ids in an answer: of its cuts, and of originals whose lines it contains. */
 function pruneIdsOf(text: string): string[] {
   const answer: unknown = JSON.parse(text);
   if (!isObject(answer)) return [];

@@ -7,7 +7,7 @@ import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
 import { BULK_FLAG } from './tools/prune-text.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Toggles of features that this product does not have. Clients may look for them, so they are reported as off. */
+/** Toggles of features that this product does not have, reported as off because clients may look for them. */
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
 /** The enabled command line flags. */
@@ -23,7 +23,7 @@ export function enabledFlags(settings: Settings, parts: readonly PartTools[]): S
   return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
 }
 
-/** The answer of `mcp_info` for these settings. Contains no secret. */
+/** The `mcp_info` answer for these settings. Contains no secrets. */
 export function infoOf(
   settings: Settings,
   parts: readonly PartTools[],

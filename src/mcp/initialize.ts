@@ -26,8 +26,8 @@ export const INSTRUCTIONS = [
 /**
  * The protocol version to answer `initialize` with: the client's own if supported, otherwise the newest.
  *
- * @param strict - whether a client must name its version
- * @throws RpcError -32602 when the version is missing (strict) or not a string
+ * @param strict - whether clients must send a version
+ * @throws RpcError -32602 if the version is missing (strict) or not a string
  */
 export function negotiateVersion({ protocolVersion }: JsonObject, strict: boolean): string {
   const [newest] = PROTOCOL_VERSIONS;

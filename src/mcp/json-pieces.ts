@@ -1,10 +1,10 @@
-/** Characters of a long string that are written in one piece. */
+/** Maximum number of characters of a long string written in one piece. */
 const PIECE_CHARS = 256 * 1024;
 
 /**
- * The JSON text of plain data in pieces. A text of hundreds of megabytes is never copied as a whole, and its escaped
- * form may be longer than the longest JavaScript string. Joined, the pieces equal the result of `JSON.stringify`.
- * A `bigint` is written as a number.
+ * Serialises plain data to JSON in pieces, so that a text of hundreds of megabytes is never copied as a whole and may
+ * exceed the maximum string length. Joined, the pieces equal the result of `JSON.stringify`. A `bigint` is written as a
+ * number.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > PIECE_CHARS) {

@@ -1,8 +1,8 @@
 import { errorTable, PrunerError } from '../errors/errors.ts';
 
 /**
- * A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. A `bigint`
- * is an integer that no `number` holds exactly.
+ * A request's id. `null` is unusual but legal in JSON-RPC 2.0; it is used in answers if no id could be read. A `bigint`
+ * is an integer beyond the exact range of `number`.
  */
 export type RpcId = string | number | bigint | null;
 
@@ -72,15 +72,15 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A name from a client, shortened for use in an error message. */
+/** Shortens a client-supplied name for error messages. */
 export function clip(name: string): string {
   return name.length <= 80 ? name : `${name.slice(0, 80)}…`;
 }
 
 /**
  * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of
- * tools of extensions repeat the hint in `message`, because most MCP clients show only the message. A bug reveals
- * neither its message nor its stack.
+ * tools of extensions repeat the hint in `message`, because most MCP clients show only the message. For bugs, neither
+ * message nor stack is revealed.
  */
 export function toWireError(cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /**
- * Duration from which a step yields to other events, in milliseconds. This is half of the longest acceptable block of
- * the event loop.
+ * Steps of at least this duration yield to other events afterwards, in milliseconds. Half of the longest acceptable
+ * block of the event loop.
  */
 const LONG_MS = 5;
 
@@ -10,7 +10,7 @@ const LONG_MS = 5;
 export class LongStep {
   readonly #startedAt = performance.now();
 
-  /** Resolves in the next turn of the event loop if the step was long, else at once. */
+  /** Resolves in the next event-loop turn if the step was long, otherwise at once. */
   async over(): Promise<void> {
     if (performance.now() - this.#startedAt > LONG_MS) await nextTurn();
   }

@@ -7,13 +7,13 @@ import { clip, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rp
 import type { ClientOptions, McpServer, MethodContext } from './server.ts';
 import type { Peer } from './tool.ts';
 
-/** The context of a client's calls, except for what differs between them. */
+/** The context of a client's calls, without per-call fields. */
 type ClientContext = Omit<MethodContext, 'signal'>;
 
 /**
- * The SDK's server over our methods. It adds what the new era requires of answers; our methods check their input.
+ * The SDK's server over our methods. It adds required fields to answers; our methods validate input.
  *
- * @param only - the only method that will be called, if that is known; an unknown one gets a status of its own
+ * @param only - the only method that will be called, if known; unknown methods get a separate status
  */
 function sdkServer(server: McpServer, client: ClientContext, only?: string): Server {
   const { serverInfo, ...options } = server.announced;
@@ -26,15 +26,15 @@ function sdkServer(server: McpServer, client: ClientContext, only?: string): Ser
   return adapter;
 }
 
-/** The member of `_meta` that names the subscription of a notification, by the id of its request. */
+/** The `_meta` member that identifies a notification's subscription by its request id. */
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 
-/** An id that the SDK accepts: it knows no integers beyond 2^53. */
+/** Converts an id for the SDK, which does not support integers beyond 2^53. */
 function sdkId(id: RpcId): string | number | null {
   return typeof id === 'bigint' ? `exact-${id}` : id;
 }
 
-/** A message about a subscription with the id that its client gave. */
+/** Restores the client's exact id in a subscription message. */
 function exactSubscription(message: JSONRPCMessage): object {
   const part = 'method' in message ? 'params' : 'result';
   const body = field(message, part);
@@ -65,10 +65,10 @@ export class NewEraHttp {
   }
 
   /**
-   * Answers one message. The body is read and checked already.
+   * Answers one message, whose body was already read and checked.
    *
-   * @param headers - of the request; some repeat members of the message, and must agree with it
-   * @param gone - fires when the client disconnects
+   * @param headers - request headers; some repeat members of the message and must match
+   * @param gone - aborted when the client disconnects
    */
   async exchange(
     message: NewEraMessage,
@@ -90,7 +90,7 @@ export class NewEraHttp {
     if (typeof given !== 'bigint') return response;
     const exact = (text: string): string => text.replaceAll(`d":${JSON.stringify(id)}`, `d":${given}`);
     if (isJson(response) || response.body === null) return new Response(exact(await response.text()), response);
-    // the SDK writes each event in one piece
+    // the SDK writes each event in one chunk
     const transform: TransformStream<string, string> = new TransformStream({
       transform: (event, out) => out.enqueue(exact(event)),
     });
@@ -99,14 +99,14 @@ export class NewEraHttp {
   }
 }
 
-/** Serves the messages of the new era of one stdio connection. */
+/** Serves the new-era messages of one stdio connection. */
 export class NewEraStdio {
   readonly #server: McpServer;
   readonly #client: ClientContext;
   readonly #wire: Wire;
   readonly #connection: ReturnType<typeof serveStdio>;
   readonly #gone = new AbortController();
-  /** The resources of each `subscriptions/listen`, by its id. */
+  /** Resources of each `subscriptions/listen`, by request id. */
   readonly #listened = new Map<unknown, readonly string[]>();
   #adapter: Server | null = null;
 
@@ -114,7 +114,7 @@ export class NewEraStdio {
   constructor(server: McpServer, client: ClientContext, write: (message: object) => Promise<void>) {
     this.#server = server;
     const peer: Peer = {
-      notify: (method, params) => void this.#adapter?.notification({ method, params }).catch(() => {}), // it has gone
+      notify: (method, params) => void this.#adapter?.notification({ method, params }).catch(() => {}), // disconnected
       gone: this.#gone.signal,
     };
     this.#client = { ...client, peer };
@@ -139,7 +139,7 @@ export class NewEraStdio {
     return this.#connection.close();
   }
 
-  /** Watches the resources of a subscription; the SDK passes on the changes that its client asked for. */
+  /** Watches the resources of a subscription; the SDK filters the changes that the client requested. */
   async #listen(message: NewEraMessage): Promise<void> {
     if (message.kind !== 'request') return;
     const uris = field(field(message.params, 'notifications'), 'resourceSubscriptions');
@@ -159,7 +159,7 @@ export class NewEraStdio {
 
   async #subscribe(method: string, uri: string): Promise<void> {
     const context = { ...this.#client, signal: this.#gone.signal };
-    await this.#server.call(method, { uri }, context).catch(() => {}); // reported; the protocol has no error for it
+    await this.#server.call(method, { uri }, context).catch(() => {}); // reported; MCP has no error for it
   }
 }
 
@@ -168,12 +168,12 @@ interface PendingCall {
   readonly settle: () => void;
 }
 
-/** The SDK's view of a stdio connection whose lines are read and written by us. */
+/** SDK transport for a stdio connection whose lines we read and write ourselves. */
 class Wire implements Transport {
   onclose?: () => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #write: (message: object) => Promise<void>;
-  /** Requests that are not answered yet, by an id of ours: those of clients may repeat, or be none that the SDK takes. */
+  /** Pending requests under our own ids, because client ids may repeat or be unsupported by the SDK. */
   readonly #pending = new Map<string, PendingCall>();
   #calls = 0;
 
@@ -197,7 +197,7 @@ class Wire implements Transport {
   /** @returns settles once a request is answered or cancelled */
   async receive(message: NewEraMessage): Promise<void> {
     if (message.kind === 'notification') return this.#notify(message);
-    // a subscription is not answered, and its notifications repeat its id
+    // subscriptions are not answered, and their notifications repeat the id
     if (message.method === 'subscriptions/listen') return this.#deliver(message, sdkId(message.id));
     const key = `mcp-pruner-call-${this.#calls++}`;
     const answered = new Promise<void>((resolve) => {

@@ -1,19 +1,18 @@
 import { constants } from 'node:buffer';
 
 /**
- * Maximum number of characters of one answer's text on the wire. Every client reads an answer as one line, so a line
- * longer than the longest JavaScript string is lost as a whole. The subtracted part leaves room for the surrounding
- * message.
+ * Maximum length of an answer's text on the wire. Clients read an answer as one line, which is lost if it exceeds the
+ * maximum string length. The subtracted part leaves room for the surrounding message.
  */
 const MAX_WIRE_CHARS = constants.MAX_STRING_LENGTH - 1024 * 1024;
 
-/** Maximum number of characters that a byte of UTF-8 needs inside a JSON string. */
+/** Maximum number of characters that a UTF-8 byte takes in a JSON string. */
 const WIRE_COST = Uint8Array.from({ length: 256 }, (_, byte) => {
   if ('"\\\b\t\n\f\r'.includes(String.fromCharCode(byte))) return 2;
   return byte < 0x20 ? 6 : 1;
 });
 
-/** Wire characters left for one call, shared by all its streams. */
+/** Remaining wire characters of one call, shared by all its streams. */
 export class WireBudget {
   #left: number;
 
@@ -21,7 +20,7 @@ export class WireBudget {
     this.#left = chars;
   }
 
-  /** Reserves room for as many of the bytes as fit. @returns their number */
+  /** Reserves room for as many bytes as fit. @returns their number */
   take(bytes: Uint8Array): number {
     let cost = 0;
     for (let i = 0; i < bytes.length; i++) {
@@ -37,9 +36,7 @@ export class WireBudget {
   }
 }
 
-/**
- * Collects output outside the JavaScript heap until it becomes a text. Bytes beyond the budget are counted and dropped.
- */
+/** Collects output outside the JavaScript heap. Bytes beyond the budget are counted and dropped. */
 export class OutputCollector {
   readonly #budget: WireBudget;
   #chunks: Buffer[] = [];
@@ -69,9 +66,9 @@ export class OutputCollector {
 }
 
 /**
- * A line that reports dropped bytes; empty without any.
+ * A line that reports dropped bytes; empty if there are none.
  *
- * @param counted - whether the number is complete
+ * @param counted - whether the count is complete
  */
 export function cutNote(droppedBytes: number, counted = true): string {
   if (droppedBytes === 0) return '';

@@ -3,26 +3,26 @@ import type { Settings } from '../config/settings.ts';
 /** A setting that is on or off. */
 export type Toggle = { [K in keyof Settings]: Settings[K] extends boolean ? K : never }[keyof Settings];
 
-/** Facts about the tools of an optional part that are known without loading it. */
+/** Facts about a part's tools that are known without loading the part. */
 export interface PartTools {
   readonly namespace: string;
-  /** The option of `mcp-pruner serve` that switches on the whole part. */
+  /** The `mcp-pruner serve` option that enables the whole part. */
   readonly flag: string;
-  /** Its toggles, each with the option that it belongs to. */
+  /** The part's toggles, each with its option. */
   readonly toggles: Readonly<Partial<Record<Toggle, string>>>;
-  /** Its tools, whether they are on or off. */
+  /** All tool names of the part, enabled or not. */
   readonly names: readonly string[];
-  /** Sets of tools, its own and others, that a client can ask for by one name (`/rpc?tools=<name>`). */
+  /** Named sets of tools, own and others, that a client can select (`/rpc?tools=<name>`). */
   readonly profiles: Readonly<Record<string, readonly string[]>>;
   /**
-   * The first flag that a tool needs and that is missing, or `null`.
+   * The first missing flag of a tool, or `null`.
    *
-   * @param mayStart - whether callers may start programs: they use stdio, or must present a token
+   * @param mayStart - whether callers may start programs (stdio, or a token is required)
    */
   missingFlag(toolName: string, flags: ReadonlySet<string>, mayStart: boolean): string | null;
-  /** Its tools that take an `idempotency_key`. */
+  /** Tools that accept an `idempotency_key`. */
   readonly keyed: readonly string[];
-  /** Its limits, as `mcp_info` reports them. */
+  /** Limits of the part, as reported by `mcp_info`. */
   info(settings: Settings): Readonly<Record<'timings' | 'safety', Readonly<Record<string, number>>>>;
 }
 

@@ -14,7 +14,7 @@ import { toWire } from './tools/prune-text.ts';
 
 export interface PruneRouterDeps {
   readonly pruner: Pruner;
-  /** Options of every call, because the contract has none of its own. */
+  /** Options of every call; the contract itself has none. */
   readonly options: PruneTextOptions;
   /** Largest request body after decompression. */
   readonly maxBodyBytes: number;
@@ -22,19 +22,19 @@ export interface PruneRouterDeps {
   readonly onResult?: (result: PruneTextResult) => void;
   /** See `RpcRouterDeps`. */
   readonly chargeTexts?: RpcRouterDeps['chargeTexts'];
-  /** Reports a bug; the client received a 500. */
+  /** Called on a bug; the client received a 500. */
   readonly onFailure?: FailureReporter;
 }
 
-/** Bounds of a body: the contract has two strings and a few options. */
+/** Limits for a body: the contract has two strings and a few options. */
 const BOUNDS: JsonBounds = { values: 10_000, levels: 100 };
 
-/** `threshold` and other options of the reference model are ignored. */
+/** the reference model's `threshold` and other options are ignored */
 const body = z.looseObject({ code: z.string(), query: z.string() });
 
 /**
- * `POST /prune`: the contract of a swe-pruner service (`{code, query}` in, `{pruned_code, …}` out), served by this
- * product, so that cuts are marked and recoverable. Mount it behind `localGuard`.
+ * `POST /prune`: this product behind the contract of a swe-pruner service (`{code, query}` in, `{pruned_code, …}` out),
+ * with marked and recoverable cuts. Mount it behind `localGuard`.
  */
 export function pruneRouter(deps: PruneRouterDeps): Router {
   const router = express.Router();
@@ -83,7 +83,7 @@ async function prune(
   send(res, 200, answerOf(result));
 }
 
-/** `undefined` for invalid JSON. */
+/** Parses JSON; `undefined` if invalid. */
 function readJson(bytes: Buffer): unknown {
   return isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
 }
@@ -93,7 +93,7 @@ function answerOf(result: PruneTextResult): object {
   const { pruned_text, ...further } = toWire(result);
   return {
     pruned_code: pruned_text,
-    score: 1, // the caller has already decided that the text as a whole is relevant
+    score: 1, // the caller has already judged the text as a whole to be relevant
     token_scores: [],
     kept_frags: keptLineNumbers(result),
     origin_token_cnt: result.stats.tokensEstBefore,
@@ -104,7 +104,7 @@ function answerOf(result: PruneTextResult): object {
   };
 }
 
-/** Numbers of the kept lines; none for a text that is too large to be read, which may have millions of lines. */
+/** Numbers of the kept lines; empty for texts that are too large to be read, which may have millions of lines. */
 function keptLineNumbers({ annotations, stats, warnings }: PruneTextResult): number[] {
   if (warnings.includes('input_too_large')) return [];
   const kept: number[] = [];
@@ -117,7 +117,7 @@ function keptLineNumbers({ annotations, stats, warnings }: PruneTextResult): num
   return kept;
 }
 
-/** @param detail - the location of each fault, in the format of this contract's services */
+/** @param detail - location of each error, in the contract's format */
 function refuse(
   res: Response,
   code: ErrorCode | CodedRow,
@@ -132,7 +132,7 @@ function send(res: Response, status: number, json: object): void {
   if (!res.destroyed) writeJson(res, status, jsonBytes(json));
 }
 
-/** Answers for bodies that cannot be read, and for bugs. */
+/** Answers unreadable bodies, and bugs. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {

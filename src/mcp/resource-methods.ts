@@ -5,7 +5,7 @@ import type { Method } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Maximum number of resources in one answer, newest first. Others can be read by their URI. */
+/** Maximum number of resources per answer, newest first. Others can be read by URI. */
 const MAX_LISTED = 500;
 
 const templates = [
@@ -29,7 +29,7 @@ const templates = [
   },
 ];
 
-/** The protocol's own methods for resources, for clients that show them to their user. */
+/** The protocol's resource methods, for clients that show resources to their user. */
 export function resourceMethods(
   resources: Resources,
   stays: boolean,
@@ -60,16 +60,13 @@ export function resourceMethods(
 }
 
 /**
- * The capabilities for `initialize`. @param stays - whether connections outlive a call and can receive update
- * notifications
+ * The capabilities for `initialize`. @param stays - whether connections persist and can receive update notifications
  */
 export function resourceCapabilities(stays: boolean): JsonObject {
   return { resources: { subscribe: stays, listChanged: false } };
 }
 
-/**
- * The methods while resources are disabled: an error that says how to enable them. The empty lists are in `server.ts`.
- */
+/** Methods while resources are disabled: an error that says how to enable them. Empty lists are in `server.ts`. */
 export const withoutResources: Readonly<Record<string, Method>> = Object.fromEntries(
   ['resources/read', 'resources/subscribe', 'resources/unsubscribe'].map((name): [string, Method] => [
     name,

@@ -17,20 +17,18 @@ import type { NewEraHttp } from './new-era.ts';
 import type { ClientOptions, McpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 
-/** Answers up to this size are always written: errors, and those of most tools. */
+/** Answers up to this size are always written: errors, and answers of most tools. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Limits the bytes of answers that clients have not read yet. Each answer stays in memory until its client has read it,
- * however slowly, and all clients share the budget.
+ * Limits the bytes of answers that clients have not read yet. Each answer stays in memory until its client has read it;
+ * all clients share the budget.
  */
 class ByteBudget {
   readonly #maxBytes: number;
   #held = 0;
 
-  /**
-   * @param maxBytes - maximum number of bytes of answers at once; a larger answer is written when no other one waits
-   */
+  /** @param maxBytes - maximum number of unread bytes; a larger answer is written only if no other one is pending */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -49,17 +47,17 @@ class ByteBudget {
 
 export interface RpcRouterDeps {
   readonly server: McpServer;
-  /** Largest request body after decompression. Must have room for a text of any allowed size with JSON escapes. */
+  /** Largest request body after decompression. Must fit a JSON-escaped text of any allowed size. */
   readonly maxBodyBytes: number;
-  /** Maximum number of bytes of answers not yet read by clients; default: 64 MiB. */
+  /** Limit for answer bytes not yet read by clients. Default: 64 MiB. */
   readonly maxUnreadBytes?: number;
-  /** Maximum number of bytes of bodies being received or processed; default: 64 MiB or twice the largest body. */
+  /** Limit for body bytes being received or processed. Default: 64 MiB or twice the largest body. */
   readonly maxUploadBytes?: number;
-  /** Counts texts to be pruned against the limits of the client's key. @throws PrunerError beyond them */
+  /** Charges texts to prune to the limits of the client's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** The project and the task of a request. */
+  /** Project and task of a request. */
   readonly scopeOf?: (req: IncomingMessage) => NonNullable<ToolContext['scope']>;
-  /** Reports a bug outside any call, such as an answer that cannot be written; the client received -32603. */
+  /** Called on a bug outside any call, such as an answer that cannot be written; the client received -32603. */
   readonly onFailure?: FailureReporter;
 }
 
@@ -67,19 +65,18 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Idle time after which a client that does not read its answer is disconnected, in milliseconds. */
 const UNREAD_MS = 120_000;
 
-/** The state of the route. */
+/** State of the route. */
 interface Route {
   readonly deps: RpcRouterDeps;
   readonly room: ByteBudget;
-  /** Loads the SDK with the first call. */
+  /** Loads the SDK on first use. */
   readonly newEra: () => Promise<NewEraHttp>;
 }
 
 /**
- * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Every answer to a body that
- * could be read has status 200, because MCP clients lose the error code of answers with other statuses. Messages of the
- * new era get the statuses that it demands.
- * `/rpc?tools=recover_text,health` offers only these tools. Mount it behind `localGuard`.
+ * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Readable bodies are always
+ * answered with status 200, because MCP clients lose error codes with other statuses. New-era messages get the statuses
+ * required by their protocol. `/rpc?tools=recover_text,health` offers only these tools. Mount it behind `localGuard`.
  */
 export function rpcRouter(deps: RpcRouterDeps): Router {
   const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;
@@ -138,7 +135,7 @@ async function exchange(route: Route, req: Request, res: Response): Promise<void
   else if (!res.destroyed) res.status(202).end();
 }
 
-/** Whether the SDK answers: the message names its version, or the header names one of the new era. */
+/** Whether the SDK handles a message: the message carries its version, or the header names a new-era version. */
 function isNewEra(message: Message, era: ReturnType<typeof eraOf>): message is NewEraMessage {
   const isCall = message.kind === 'request' || message.kind === 'notification';
   return isCall && (era === 'new' || namesVersion(message));
@@ -174,10 +171,10 @@ async function exchangeNewEra(
   }
   res.writeHead(status, Object.fromEntries(response.headers));
   if (response.body === null) res.end();
-  else await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {}); // the client has gone
+  else await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {}); // client disconnected
 }
 
-/** The tools in the comma-separated list of `?tools=`. */
+/** Parses the comma-separated list of `?tools=`. */
 function askedTools(url: string): ClientOptions {
   const at = url.indexOf('?');
   const toolLists = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
@@ -185,15 +182,15 @@ function askedTools(url: string): ClientOptions {
   return { tools: toolLists.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
-/** An answer as JSON. */
+/** An answer serialised as JSON. */
 interface JsonAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** The answer if the budget has no room for this one. */
+  /** Replacement if the budget has no room for this answer. */
   readonly unread: () => Answer;
 }
 
-/** Writes an answer within the budget, and releases its bytes once the client has read it or is gone. */
+/** Writes an answer within the budget, and releases its bytes once the client has read it or disconnected. */
 function deliver({ room }: Route, req: Request, res: Response, { status, body, unread }: JsonAnswer): void {
   if (res.destroyed) return;
   const release = room.take(body.length);
@@ -202,7 +199,7 @@ function deliver({ room }: Route, req: Request, res: Response, { status, body, u
     return;
   }
   res.once('close', release);
-  // drop a client that reads nothing for this long
+  // disconnect clients that read nothing for this long
   res.setTimeout(UNREAD_MS, () => res.destroy());
   if (acceptsOnlyEvents(req)) writeEvent(res, status, body);
   else writeJson(res, status, body);
@@ -212,7 +209,7 @@ function acceptsOnlyEvents({ headers: { accept = '' } }: Request): boolean {
   return /\btext\/event-stream\b/i.test(accept) && !/\bapplication\/(?:json\b|\*)|\*\/\*/i.test(accept);
 }
 
-/** The error for each call whose answer exceeded the budget. */
+/** Replaces answers that exceed the budget by errors, one per call. */
 function unread(reply: Answer): Answer {
   const failed = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
   return Array.isArray(reply) ? reply.map(failed) : failed(reply as Reply);
@@ -222,7 +219,7 @@ function send(res: Response, status: number, reply: Answer): void {
   if (!res.destroyed && !res.headersSent) writeJson(res, status, replyBytes(reply));
 }
 
-/** Answers for a body that could not be read: too large (413), encoding unknown (415), compression broken (400). */
+/** Answers unreadable bodies: too large (413), unknown encoding (415), broken compression (400). */
 function onError(maxBodyBytes: number, onFailure: RpcRouterDeps['onFailure']): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     const { type, status } = readFailure(cause);

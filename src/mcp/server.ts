@@ -23,15 +23,15 @@ export type Method = (params: JsonObject, context: MethodContext) => unknown;
 /** The context of a call, and the tools visible to the client. */
 export type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
 
-/** One finished request, for logs and metrics. Contains no free text of the client. */
+/** One finished request, for logs and metrics. Contains no client text. */
 export interface CallRecord {
-  /** Name of an existing method, else `unknown`. */
+  /** Name of an existing method, otherwise `unknown`. */
   readonly method: string;
-  /** Listed name of the called tool, else `null`. */
+  /** Listed name of the called tool, otherwise `null`. */
   readonly tool: string | null;
-  /** Code of the returned error, else `null`. */
+  /** Code of the returned error, otherwise `null`. */
   readonly errorCode: number | null;
-  /** The client cancelled or disconnected and received no answer. */
+  /** The client cancelled or disconnected, and received no answer. */
   readonly cancelled: boolean;
   readonly elapsedMs: number;
   /** The thrown value if it was a bug (-32603). */
@@ -40,10 +40,10 @@ export interface CallRecord {
 
 export interface McpServerOptions {
   readonly registry: ToolRegistry;
-  /** The faces whose tools are listed and callable. */
+  /** Faces whose tools are listed and callable. */
   readonly faces: readonly Face[];
   readonly version: string;
-  /** Sent to the agent with `initialize`. */
+  /** Sent to agents with `initialize`. */
   readonly instructions?: string;
   /**
    * Follows the stdio contract: `protocolVersion` is required, the message of -32602 is exactly `Invalid params`, and
@@ -55,11 +55,11 @@ export interface McpServerOptions {
   /** Additional capabilities. */
   readonly capabilities?: JsonObject;
   readonly onCall?: (record: CallRecord) => void;
-  /** The calling child, if the connection uses a child's own address. */
+  /** The calling child, if the connection uses the child's own URL. */
   readonly caller?: NonNullable<ToolContext['caller']>;
 }
 
-/** What a server says about itself. */
+/** Information that a server announces about itself. */
 export interface Announced {
   readonly capabilities: JsonObject;
   readonly serverInfo: { readonly name: string; readonly version: string };
@@ -68,7 +68,7 @@ export interface Announced {
 
 /** Facts about a client that its messages do not contain. */
 export interface ClientOptions {
-  /** Receives notifications between calls; must not throw. Absent if the client cannot receive any. */
+  /** Sends notifications between calls; must not throw. Absent if the client cannot receive any. */
   readonly notify?: (notification: Notification) => void;
   /** Names of the visible tools; default: all tools of the face. */
   readonly tools?: readonly string[];
@@ -91,8 +91,8 @@ export class McpServer {
   }
 
   /**
-   * Opens a connection: a stdio stream for its lifetime, or a single POST. Request ids and cancellations are local to
-   * it.
+   * Opens a connection: a whole stdio stream, or a single POST. Request ids and cancellations are local to a
+   * connection.
    */
   connect({ notify, tools, chargeTexts, scope }: ClientOptions = {}): Connection {
     const gone = new AbortController();
@@ -109,7 +109,7 @@ export class McpServer {
     });
   }
 
-  /** What the server says about itself to every client. */
+  /** Information announced to every client. */
   get announced(): Announced {
     const { version, instructions, capabilities } = this.#options;
     return {
@@ -119,9 +119,7 @@ export class McpServer {
     };
   }
 
-  /**
-   * Whether a client that relies on `announced` may call a method. Older clients call lists of absent features as well.
-   */
+  /** Whether a client that relies on `announced` may call a method. Older clients also list absent features. */
   announces(method: string): boolean {
     const [feature = ''] = method.split('/');
     const isOptional = feature === 'resources' || feature === 'prompts';
@@ -140,7 +138,7 @@ export class McpServer {
    * Calls a method, and records the call.
    *
    * @returns the result
-   * @throws RpcError, as the client is to receive it
+   * @throws RpcError, as sent to the client
    */
   async call(method: string, params: unknown, given: MethodContext): Promise<unknown> {
     const context = { ...given, caller: this.#options.caller };
@@ -162,13 +160,13 @@ export class McpServer {
 
     let result: unknown;
     try {
-      if (context.tools) this.#options.registry.list(this.#options.faces, context.tools); // report an unknown name at once
+      if (context.tools) this.#options.registry.list(this.#options.faces, context.tools); // throws for unknown names
       if (!handler) throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${clip(method)}`);
       result = await handler(readParams(params), context);
     } catch (cause) {
       const error = toWireError(cause);
       if (signal.aborted)
-        finish(null); // a cancelled call ends by throwing: that is not an error, so none is reported
+        finish(null); // a cancelled call throws, which is not reported as an error
       else finish(error.code, error.code === rpcCodes.internalError ? { fault: cause } : {});
       throw this.#options.strict && error.code === rpcCodes.invalidParams ? plain(error) : error;
     }
@@ -199,7 +197,7 @@ export class McpServer {
   }
 }
 
-/** Clients of `/rpc` call these even if they are not announced. */
+/** Lists that `/rpc` clients request even if not announced. */
 const emptyLists: Readonly<Record<string, Method>> = {
   'resources/list': () => ({ resources: [] }),
   'resources/templates/list': () => ({ resourceTemplates: [] }),

@@ -12,7 +12,7 @@ import type { NewEraStdio } from './new-era.ts';
 import type { ClientOptions, McpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 
-/** A line of the client; without its bytes if it is too long to keep. */
+/** A line from the client; without bytes if it was too long to keep. */
 export type Line =
   | { readonly tooLong: false; readonly bytes: Buffer }
   | { readonly tooLong: true; readonly bytes: null };
@@ -20,10 +20,10 @@ export type Line =
 const LF = 0x0a;
 
 /**
- * Splits a byte stream into lines. The last line needs no line end. Ends with the stream, also when it breaks, because
- * a client that has gone needs no answers.
+ * Splits a byte stream into lines. The last line needs no line end. Also ends if the stream breaks, because a
+ * disconnected client needs no answers.
  *
- * @param maxBytes - longer lines are skipped, so that no client can fill the memory with one line
+ * @param maxBytes - longer lines are skipped, so that one line cannot exhaust the memory
  */
 export async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<Line> {
   let parts: Buffer[] = [];
@@ -65,27 +65,27 @@ export interface StdioOptions {
   readonly scope?: NonNullable<ToolContext['scope']>;
   /** The client's messages, one JSON text per line. */
   readonly input: Readable;
-  /** Receives answers only. */
+  /** Receives only protocol answers. */
   readonly output: Writable;
-  /** Ends the service at once: aborts running calls and sends no more answers. */
+  /** Stops the service at once: aborts running calls and sends no more answers. */
   readonly stop: AbortSignal;
-  /** How long running calls may continue after the end of the input, so that they can still be answered. */
+  /** Time for running calls to complete after the end of input, so that they can still be answered. */
   readonly graceMs: number;
-  /** Reports a bug in the transport itself. */
+  /** Called on a bug in the transport itself. */
   readonly onFailure: FailureReporter;
 }
 
-/** Larger than any text accepted by `prune_text`, with JSON escapes. */
+/** Larger than any JSON-escaped text accepted by `prune_text`. */
 export const MAX_LINE_BYTES = 128 * 1024 * 1024;
-/** Pieces of an answer are combined into writes of up to this size. */
+/** Pieces of an answer are combined to writes of up to this size. */
 const WRITE_CHARS = 64 * 1024;
 
-/** Maximum number of messages in progress or waiting; beyond it, reading pauses. */
+/** Maximum number of messages in flight or waiting; beyond it, reading pauses. */
 const MAX_WAITING = 1_000;
 
 /**
- * Serves one client over a pair of streams until it closes its side, disconnects, or `stop` fires. Never rejects. An
- * invalid line is answered with an error and has no other effect. Requests run in parallel.
+ * Serves one client over a pair of streams until the client closes its side or disconnects, or `stop` is aborted. Never
+ * rejects. Invalid lines are answered with an error. Requests run in parallel.
  */
 export async function serveStdio({
   server,
@@ -127,7 +127,7 @@ export async function serveStdio({
   gone.removeEventListener('abort', abandon);
 }
 
-/** The client, in both eras of the protocol. */
+/** The client, in both protocol eras. */
 interface Client {
   readonly connection: Connection;
   readonly writer: AnswerWriter;
@@ -135,7 +135,7 @@ interface Client {
 }
 
 interface NewEraLoader {
-  /** Loads the SDK with the first call. */
+  /** Loads the SDK on first use. */
   load(): Promise<NewEraStdio>;
   /** Whether the client has used the new era. */
   isLoaded(): boolean;
@@ -159,7 +159,7 @@ function newEraOf(server: McpServer, client: ClientOptions, writer: AnswerWriter
 async function answer({ connection, writer, newEra }: Client, bytes: Buffer | null): Promise<void> {
   const deliver = (answer: Answer): Promise<void> => writer.write(answer);
   if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
-  if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or one with only a CR
+  if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or only a CR
   const text = await messageText(bytes);
   if (typeof text !== 'string') return deliver(failure(null, text));
   const reading = new LongStep();
@@ -169,7 +169,7 @@ async function answer({ connection, writer, newEra }: Client, bytes: Buffer | nu
     await connection.asRequest(async () => (await newEra.load()).receive(message));
     return;
   }
-  // a notification need not name its version, and a client may use both eras
+  // notifications may omit the version, and a client may use both eras
   if (message?.kind === 'notification' && newEra.isLoaded()) await (await newEra.load()).receive(message);
   await connection.handle(payload, reading, deliver);
 }
@@ -185,7 +185,7 @@ class AnswerWriter {
     for (const event of ['error', 'close']) output.on(event, () => this.#broken.abort());
   }
 
-  /** Fires when the client can no longer receive answers. */
+  /** Aborted when the client can no longer receive answers. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
@@ -195,7 +195,7 @@ class AnswerWriter {
     return this.#last;
   }
 
-  /** Settles when all written data has left this process. */
+  /** Settles when all written data has been flushed. */
   async flushed(): Promise<void> {
     await this.#last;
     if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));
@@ -214,14 +214,14 @@ class AnswerWriter {
 
   async #send(text: string): Promise<void> {
     if (this.#broken.signal.aborted || this.#output.write(text)) return;
-    await once(this.#output, 'drain', { signal: this.#broken.signal }).catch(() => {}); // or the client has gone
+    await once(this.#output, 'drain', { signal: this.#broken.signal }).catch(() => {}); // or the client disconnected
   }
 }
 
-/** Waits for work, at most `limitMs` or until the signal fires. */
+/** Waits for work, at most `limitMs` or until the signal is aborted. */
 async function within(work: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const over = sleep(limitMs, undefined, { signal: AbortSignal.any([signal, done.signal]) });
-  await Promise.race([work, over.catch(() => {})]); // ended early by one of the signals
+  await Promise.race([work, over.catch(() => {})]); // ended early by a signal
   done.abort();
 }

@@ -3,12 +3,12 @@ import { invalidParams } from './json-rpc.ts';
 import type { Resources } from './resources/registry.ts';
 import type { Peer } from './tool.ts';
 
-/** Poll interval for subscribed resources, because other processes change them too. */
+/** Poll interval for subscribed resources, which other processes change too. */
 const POLL_MS = 500;
 /** Maximum number of subscriptions of one client. */
 const MAX_SUBSCRIPTIONS = 100;
 
-/** Notifies clients of changes in the runs and agents that they subscribed to. */
+/** Notifies clients of changes in subscribed runs and agents. */
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
   readonly #onFailure: FailureReporter;
@@ -21,7 +21,7 @@ export class Subscriptions {
 
   /**
    * @throws PrunerError `resource_not_found`, `resource_wrong_kind` (a snapshot never changes), `store_unavailable`;
-   * RpcError -32602 when the client has too many
+   * RpcError -32602 if the client has too many
    */
   async add(peer: Peer, uri: string): Promise<void> {
     const lastSeq = await this.#resources.lastSeq(uri);
@@ -59,7 +59,7 @@ export class Subscriptions {
     return uris;
   }
 
-  /** Never rejects: a failed check is repeated the next time. */
+  /** Checks for changes. Never rejects: a failed check is retried at the next poll. */
   async #poll(peer: Peer, uris: Map<string, number>): Promise<void> {
     for (const [uri, known] of [...uris]) {
       const last = await this.#resources.lastSeq(uri).catch((cause: unknown) => {

@@ -4,7 +4,7 @@ import { LongStep } from './long-step.ts';
 
 const MAX_ISSUES = 10;
 
-/** The JSON Schema of a tool's input for `tools/list`, without additions by zod. */
+/** The JSON Schema of a tool's input for `tools/list`, without zod's additions. */
 function renderInputSchema(input: z.ZodType): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: 'input',
@@ -21,18 +21,18 @@ function renderInputSchema(input: z.ZodType): JsonObject {
   return schema;
 }
 
-/** Replaces a part of the listed schema by a shorter one: models pay for each token. */
+/** Replaces a part of the listed schema by a shorter one, to save tokens. */
 export function shown<Schema extends z.ZodType>(schema: Schema, shownAs: JsonObject): Schema {
   return schema.meta({ shownAs });
 }
 
-/** An integer of any size, unlike `z.int()`: "to the end" is often written as a huge number. */
+/** An integer of any size, unlike `z.int()`, since "to the end" is often written as a huge number. */
 export const integer = z
   .number()
   .refine(Number.isInteger, { error: 'Invalid input: expected an integer' })
   .meta({ type: 'integer' });
 
-/** A list whose length is checked before its members, so that a million invalid ones cost nothing. */
+/** A list whose length is checked before its members, so that a million invalid members cost nothing. */
 export function boundedList<Item>(item: z.ZodType<Item>, most: number, least = 0): z.ZodType<Item[]> {
   const list = least > 0 ? z.array(item).min(least).meta({ maxItems: most }) : z.array(item);
   return z.preprocess((value, context) => {
@@ -42,7 +42,7 @@ export function boundedList<Item>(item: z.ZodType<Item>, most: number, least = 0
   }, list);
 }
 
-/** The problems of a call's arguments by field; never contains values. */
+/** Problems with a call's arguments, by field; never contains values. */
 export function describeIssues(error: z.ZodError): ParamIssue[] {
   const issues: ParamIssue[] = [];
   for (const issue of error.issues.slice(0, MAX_ISSUES)) {
@@ -58,7 +58,7 @@ export function describeIssues(error: z.ZodError): ParamIssue[] {
   return issues.slice(0, MAX_ISSUES);
 }
 
-/** `['ranges', 0, 'end_line']` as `ranges[0].end_line`. */
+/** Formats `['ranges', 0, 'end_line']` as `ranges[0].end_line`. */
 function fieldName(path: readonly PropertyKey[]): string {
   return path.reduce<string>((name, key) => {
     if (typeof key === 'number') return `${name}[${key}]`;
@@ -69,32 +69,32 @@ function fieldName(path: readonly PropertyKey[]): string {
 /** Where a tool is offered: `rpc` is the HTTP server, `stdio` the plain stdio server. */
 export type Face = 'rpc' | 'stdio';
 
-/** A client with a lasting connection, which can receive notifications between calls. */
+/** A client with a persistent connection, which can receive notifications between calls. */
 export interface Peer {
   /** Sends a notification; never throws. */
   notify(method: string, params: JsonObject): void;
-  /** Fires when the connection ends. */
+  /** Aborted when the connection ends. */
   readonly gone: AbortSignal;
 }
 
 export interface ToolContext {
-  /** Fires when the client cancels the call or disconnects; the answer is then discarded. */
+  /** Aborted when the client cancels the call or disconnects; the answer is then discarded. */
   readonly signal: AbortSignal;
-  /** Absent if a connection lasts for one call only. */
+  /** Absent if the connection lasts for one call only. */
   readonly peer?: Peer;
-  /** The calling child, identified by its own address; absent for other callers. */
+  /** The calling child, identified by its own URL; absent for other callers. */
   readonly caller?: { readonly childId: string };
-  /** The caller's project and task (`''` for none); absent if it cannot name any. */
+  /** The caller's project and task (`''` for none); absent if the caller cannot name them. */
   readonly scope?: { readonly project: string; readonly task: string };
   /**
-   * Counts texts to be pruned against the limits of the client's key; absent without limits.
+   * Charges texts to prune to the limits of the client's key; absent without limits.
    *
    * @throws PrunerError `key_requests_used_up`
    */
   readonly chargeTexts?: (texts: number) => Promise<void>;
 }
 
-/** The protocol's hints to clients; many run a read-only tool without asking their user. */
+/** Protocol hints for clients; many run read-only tools without asking their user. */
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
@@ -104,25 +104,25 @@ export interface ToolAnnotations {
 
 interface ToolFacts {
   readonly name: string;
-  /** Further callable names that are not listed. */
+  /** Further accepted names that are not listed. */
   readonly aliases?: readonly string[];
-  /** The family of the tool, enabled or disabled as a whole by its flag. */
+  /** Tool family, enabled or disabled as a whole by its flag. */
   readonly namespace: string;
-  /** One short sentence for overviews. */
+  /** One short sentence, for overviews. */
   readonly summary: string;
   /** The description by which an agent decides whether to call the tool. */
   readonly description: string;
   /** Default: `rpc` only. */
   readonly faces?: readonly Face[];
-  /** The command line flag (`--enable-…`) that enables the tool; without it the tool is neither listed nor callable. */
+  /** The command line flag (`--enable-…`) without which the tool is neither listed nor callable. */
   readonly flag?: string;
   readonly annotations?: ToolAnnotations;
 }
 
 export interface ToolSpec<Input> extends ToolFacts {
-  /** The single source of the input: the listed schema, the validation and the type all derive from it. */
+  /** Single source for the listed schema, the validation and the type of the input. */
   readonly input: z.ZodType<Input>;
-  /** A string is sent unchanged, an object as JSON. */
+  /** Runs the tool. Strings are sent unchanged, objects as JSON. */
   run(args: Input, context: ToolContext): Promise<string | object> | string | object;
 }
 
@@ -138,10 +138,10 @@ export interface Tool extends ToolFacts {
   call(args: unknown, context: ToolContext): Promise<string>;
 }
 
-/** Arguments that clients add to the calls of every tool: `wait_for_previous` by Gemini CLI, `task_progress` by Cline. */
+/** Arguments that clients add to every tool call: `wait_for_previous` (Gemini CLI), `task_progress` (Cline). */
 const CLIENT_KEYS: ReadonlySet<string> = new Set(['wait_for_previous', 'task_progress']);
 
-/** The arguments without those of the client. Nothing lists them, and every other unknown one is refused. */
+/** Removes arguments added by clients. They are not in the schema, and other unknown arguments are refused. */
 function withoutClientKeys(args: unknown): unknown {
   if (!isObject(args) || !Object.keys(args).some((key) => CLIENT_KEYS.has(key))) return args;
   return Object.fromEntries(Object.entries(args).filter(([key]) => !CLIENT_KEYS.has(key)));
@@ -151,7 +151,7 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
   let schema: JsonObject | undefined;
   return {
     ...facts,
-    /** Built on demand: most servers between client and model never receive a `tools/list`. */
+    /** Built lazily: most servers between client and model never receive a `tools/list`. */
     get inputSchema() {
       schema ??= renderInputSchema(input);
       return schema;
@@ -167,7 +167,7 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
   };
 }
 
-/** Every tool of the process, once. All faces share it. */
+/** All tools of the process, shared by all faces. */
 export class ToolRegistry {
   readonly #tools: readonly Tool[];
   readonly #byName = new Map<string, Tool>();
@@ -176,7 +176,7 @@ export class ToolRegistry {
 
   /**
    * @param enabledFlags - flags in the tools' spelling (`--enable-bulk`)
-   * @param profiles - sets of tools by name; names of tools that are off are ignored
+   * @param profiles - named sets of tools; disabled tools in them are ignored
    */
   constructor(
     tools: readonly Tool[],
@@ -197,8 +197,8 @@ export class ToolRegistry {
   /**
    * The callable tools of these faces, in the order of registration.
    *
-   * @param only - names or aliases of the wanted tools, or names of profiles; default: all
-   * @throws RpcError -32602 as `find` for an unknown name
+   * @param only - names or aliases of tools, or names of profiles; default: all
+   * @throws RpcError -32602 like `find` for unknown names
    */
   list(faces: readonly Face[], only?: readonly string[]): Tool[] {
     const chosen = only && new Set(only.flatMap((name) => this.#ofProfile(name, faces) ?? [this.find(name, faces)]));
@@ -210,7 +210,7 @@ export class ToolRegistry {
   /**
    * Finds a tool by name or alias.
    *
-   * @param only - as for `list`
+   * @param only - see `list`
    * @throws RpcError -32602 if these faces have no such tool (the message lists their tools), or if its flag is off
    * (the message names the flag)
    */
@@ -225,12 +225,12 @@ export class ToolRegistry {
     throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}; available: ${known}` });
   }
 
-  /** The listed name for a name or an alias, whatever its face and flag; `null` for an unknown tool. */
+  /** The listed name for a name or alias, regardless of face and flag; `null` for unknown tools. */
   listedName(name: unknown): string | null {
     return typeof name === 'string' ? (this.#byName.get(name)?.name ?? null) : null;
   }
 
-  /** The tools of a profile that are on; `null` for any other name. */
+  /** The enabled tools of a profile; `null` if there is no such profile. */
   #ofProfile(name: string, faces: readonly Face[]): Tool[] | null {
     const profile = Object.hasOwn(this.#profiles, name) ? this.#profiles[name] : undefined;
     if (profile === undefined) return null;

@@ -7,13 +7,13 @@ export interface LogOptions {
   readonly level: string;
   /** 1 writes to stdout, 2 to stderr (stdio mode, where stdout belongs to the protocol). */
   readonly fd: number;
-  /** Formats a JSON line for people; without it JSON is written. */
+  /** Formats a JSON line for people. If absent, JSON is written. */
   readonly render?: (line: string) => string;
 }
 
 /**
  * Creates the logger: one JSON object per line, or its rendered form. Writing never blocks and never throws.
- * Credentials are hidden in the fields of a line, but not in fields passed to `child`.
+ * Credentials are masked in the fields of a line, but not in fields passed to `child`.
  */
 export function createLog({ level, fd, render }: LogOptions): Log {
   const writer = new LineWriter(fd);
@@ -39,9 +39,9 @@ function rendered(writer: LineWriter, render: (line: string) => string): Pick<Li
   };
 }
 
-/** Maximum number of characters that wait for a slow reader; beyond it, new lines are dropped. */
+/** Limit for characters waiting for a slow reader; beyond it, new lines are dropped. */
 const MAX_WAITING_CHARS = 16 * 1024 * 1024;
-/** Lines are written in batches: one write per line would cost a busy proxy a tenth of its time. */
+/** Lines are written in batches, because one write per line would take a tenth of a busy proxy's time. */
 const TOGETHER_CHARS = 64 * 1024;
 const TOGETHER_MS = 50;
 /** Retry interval for a blocked reader, and how long an ending process waits for it. */
@@ -55,14 +55,14 @@ process.on('exit', () => {
 });
 
 /**
- * Writes lines to a file descriptor. Never blocks and never throws: with a slow, closed or full destination only lines
- * are lost. The rest is written at process exit, which is never delayed by an unwritable destination. (pino's own
- * destination loops forever there: a pipe whose reader left, a full disk.)
+ * Writes lines to a file descriptor. Never blocks and never throws: a slow, closed or full destination only loses
+ * lines. Pending lines are written at process exit, unless the destination is unwritable (where pino's own destination
+ * would loop forever).
  */
 class LineWriter {
   readonly #fd: number;
   #waiting = '';
-  /** The unwritten part of the last write; precedes `#waiting`. */
+  /** Unwritten part of the last write; precedes `#waiting`. */
   #rest: Buffer = Buffer.alloc(0);
   #writing = false;
   #timer: NodeJS.Timeout | null = null;
@@ -129,7 +129,7 @@ class LineWriter {
       if (error === null) this.#rest = bytes.subarray(written);
       else if (isBusy(error)) this.#rest = bytes;
       if (isBusy(error)) this.#later(RETRY_MS);
-      else this.#next(); // any other error: those lines are lost
+      else this.#next(); // any other error: these lines are lost
     });
   }
 }
@@ -148,12 +148,12 @@ const SECRET_KEY =
 const harmless = new Set<string>();
 const MAX_HARMLESS = 1_000;
 
-/** Deepest level that is searched; log fields are flat or nearly so. */
+/** Maximum depth that is searched; log fields are flat or nearly so. */
 const MAX_DEPTH = 5;
 
 /**
- * Replaces values of keys that name a credential, strings that are a bearer or basic credential, and whatever is nested
- * too deeply. Returns the same object if there is nothing to hide, otherwise a copy.
+ * Masks values of credential keys, bearer and basic credentials, and anything nested too deeply. Returns the same
+ * object if there is nothing to mask, otherwise a copy.
  */
 function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   return hideIn(fields, 0);
@@ -180,7 +180,7 @@ function isSecret(key: string): boolean {
 
 function isCredential(value: string): boolean {
   const first = value.charCodeAt(0) | 0x20;
-  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', checked first because most strings fail it
+  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', checked first because few strings begin with it
 }
 
 function hideValue(value: unknown, depth: number): unknown {

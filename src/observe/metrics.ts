@@ -1,13 +1,13 @@
 import type { Recorder } from './prometheus.ts';
 
-/** The value of a label beyond its bound of distinct values. */
+/** Label value that replaces values beyond the limit. */
 const OTHER = 'other';
 
 const MAX_LENGTH = 64;
 
 /**
- * Bounds the number of a label's values, whatever clients send: the first `limit` values keep their name, all later
- * ones become `other`. Names are reduced to 64 characters of a plain alphabet.
+ * Limits the number of a label's values: the first `limit` values keep their name, later ones become `other`. Names are
+ * reduced to 64 plain characters.
  */
 class BoundedLabels {
   readonly #seen = new Set<string>();
@@ -44,7 +44,7 @@ export type Route =
   | 'metrics'
   | 'other';
 
-/** Labels whose values are names from outside. The settings choose those that metrics carry. */
+/** Labels with external names as values. The settings select the ones in use. */
 export type MetricLabel = 'model' | 'project' | 'key';
 
 /** The origin of a request; `''` or absent if unknown. */
@@ -59,15 +59,15 @@ interface Named {
 /** One finished request. Contains counts and names, never a text. */
 export interface RequestSample extends Named {
   readonly route: Route;
-  /** The status sent to the client; 0 if it disconnected before. */
+  /** Status sent to the client; 0 if it disconnected first. */
   readonly status: number;
-  /** From the request's arrival to the first byte of the answer, or `null` when none was sent. */
+  /** Time from the request's arrival to the first byte of the answer; `null` if none was sent. */
   readonly firstByteMs: number | null;
   /** Why the upstream failed (`refused`, `timeout`, `reset`, …), or `null`. */
   readonly upstreamError: string | null;
   /** The provider's reported usage, if any. */
   readonly usage?: ProviderTokens;
-  /** Absent if pruning was never considered. */
+  /** Absent if pruning was not considered. */
   readonly pruning?: PruningSample;
 }
 
@@ -89,7 +89,7 @@ export interface PruningSample {
   readonly tokensAfter: number;
   /** Time spent in pruning. */
   readonly elapsedMs: number;
-  /** Reason codes, one for each candidate or request that fell back. */
+  /** Reason codes, one per candidate or request that fell back. */
   readonly fallbacks: readonly string[];
 }
 
@@ -117,7 +117,7 @@ export interface MetricsOptions {
   readonly storeSizes: () => Promise<StoreSizes>;
   /** The labels of requests and dollars; default: the model. */
   readonly labels?: readonly MetricLabel[];
-  /** Maximum number of distinct values of each of these labels; default: 50. */
+  /** Maximum number of distinct values per label. Default: 50. */
   readonly maxValues?: number;
   /** Further figures, read at each scrape. */
   readonly gauges?: readonly GaugeSource[];
@@ -125,21 +125,21 @@ export interface MetricsOptions {
   readonly labelledGauges?: () => readonly LabelledGauge[];
 }
 
-/** A figure that is read at each scrape. */
+/** A figure read at each scrape. */
 export interface GaugeSource {
-  /** Without the prefix `mcp_pruner_`. */
+  /** Name without the prefix `mcp_pruner_`. */
   readonly name: string;
   readonly help: string;
   readonly read: () => number;
 }
 
-/** A figure with labels that is read at each scrape. */
+/** A labelled figure read at each scrape. */
 export interface LabelledGauge {
-  /** Without the prefix `mcp_pruner_`. */
+  /** Name without the prefix `mcp_pruner_`. */
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
-  /** Bounded by its source; each with a value for each of the labels. */
+  /** Values with all labels; the source limits their number. */
   readonly read: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
@@ -155,17 +155,17 @@ export interface Metrics {
   billed(sample: BillSample): void;
   /** Counts ledger figures that were folded into the project `(others)`. Never throws. */
   folded(figures: number): void;
-  /** Counts a client's compaction, or one that cuts have avoided. Never throws. */
+  /** Counts a client's compaction, or one avoided by cuts. Never throws. */
   compaction(kind: 'seen' | 'avoided'): void;
-  /** Counts a request whose provider reported that sent items had changed. Never throws. */
+  /** Counts a request whose provider reported a changed history. Never throws. */
   prefixBreak(labels: { readonly model: string; readonly wire: string }): void;
   /** Resolves once the library is loaded. */
   loaded(): Promise<void>;
-  /** The page for Prometheus. */
+  /** The metrics page for Prometheus. */
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Maximum number of requests counted while the library is loading, which takes well under a second. */
+/** Maximum number of requests queued while the library loads, which takes well under a second. */
 const MAX_WAITING = 10_000;
 const MAX_VALUES = 50;
 const MAX_REASONS = 50;
@@ -175,7 +175,7 @@ function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** Loads the recorder with the first record; further records wait until it is loaded. */
+/** Loads the recorder on the first record; further records are queued until then. */
 function recordLater(open: () => Promise<Recorder>) {
   let recorder: Recorder | undefined;
   let loading: Promise<Recorder> | undefined;

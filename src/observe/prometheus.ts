@@ -57,7 +57,7 @@ function makerFor(registry: Registry) {
 
 type Maker = ReturnType<typeof makerFor>;
 
-/** Adds to a counter without labels. It exists from the start, so zero need not be added. */
+/** Adds to a counter without labels, which exists from the start, so zero need not be added. */
 function add(counter: Counter, value: number): void {
   if (value > 0) counter.inc(value);
 }
@@ -87,14 +87,14 @@ export function createRecorder({
     pruning,
     ...ofLedger,
     async page() {
-      await readStore(); // before the scrape, which reads all gauges at once
+      await readStore(); // read before the scrape, which reads all gauges at once
       for (const one of labelledGauges()) setLabelled(registry, labelled, one);
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
 }
 
-/** Sets a gauge to the present values of its source; it is created with its first scrape. */
+/** Sets a gauge to its source's current values; created on the first scrape. */
 function setLabelled(registry: Registry, known: Map<string, Gauge>, { name, help, labels, read }: LabelledGauge): void {
   const gauge =
     known.get(name) ?? new Gauge({ name: `mcp_pruner_${name}`, help, labelNames: [...labels], registers: [registry] });
@@ -135,7 +135,7 @@ function requestMetrics(
   return (sample, labelValues) => {
     const { route, status, firstByteMs, upstreamError } = sample;
     requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...labelValues });
-    // only proxied answers: scrapes and health checks would dominate the histogram
+    // only proxied answers, because scrapes and health checks would dominate the histogram
     if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
     if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
     if (sample.pruning !== undefined) {
@@ -214,7 +214,7 @@ function storeGauges(registry: Registry, storeSizes: MetricsOptions['storeSizes'
   };
 }
 
-/** A few process figures, read at each scrape; the library's own set would sample all the time. */
+/** A few process figures, read at each scrape; the library's own metrics would sample continuously. */
 function addProcessGauges(registry: Registry): void {
   const gauge = (name: string, help: string, read: () => number): void => addGauge(registry, name, help, read);
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());

@@ -12,7 +12,7 @@ import type { SpanFacts, Traces } from '../core/ports/traces.ts';
 const NAME = 'mcp-pruner';
 
 /**
- * Spans by the API of OpenTelemetry. Without a registered SDK they go nowhere.
+ * Spans via the OpenTelemetry API. Without a registered SDK they are no-ops.
  *
  * @param onNoSdk - called if none is registered
  */
@@ -37,7 +37,7 @@ export function openTraces(version: string, onNoSdk: () => void): Traces {
   };
 }
 
-/** A failure is a status without its message, which may quote a text. */
+/** Ends a span. Failures set the status only, because the message may quote a text. */
 async function ended<T>(span: Span, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -11,10 +11,7 @@ import { pi } from './pi.ts';
 import { qwen } from './qwen.ts';
 import { zed } from './zed.ts';
 
-/**
- * Every client that this product knows, by name. Junie and Zed follow their documentation; the others were tested with
- * the program.
- */
+/** All known clients, by name. Junie and Zed were implemented from their documentation; the others were tested. */
 export const clients: readonly Client[] = [
   ...[claude, codex, codexChat, qwen, opencode, kilo, cline, copilot, gemini, pi, kimi],
   ...[junie, zed],
@@ -24,7 +21,7 @@ export function findClient(name: string): Client | undefined {
   return clients.find((client) => client.name === name);
 }
 
-/** Any other program: it gets the address by the variables that most libraries know, and no MCP server. */
+/** Any other program: gets the URL through the variables that most libraries read, but no MCP server. */
 export function anyProgram(command: string): Client {
   return {
     name: command,
@@ -38,7 +35,7 @@ export function anyProgram(command: string): Client {
       env: {
         OPENAI_BASE_URL: baseUrl,
         OPENAI_API_BASE: baseUrl,
-        // somebody's own gateway is not one that the proxy forwards to
+        // a user's own gateway is not among the proxy's upstreams
         ...(env.GOOGLE_GEMINI_BASE_URL ? {} : { GOOGLE_GEMINI_BASE_URL: origin }),
       },
       files: [],

@@ -1,31 +1,28 @@
 import type { ClientCloud } from './client.ts';
 
-/**
- * The variables that Claude Code reads: those of its settings file, which take precedence, and those of its
- * environment.
- */
+/** Variables read by Claude Code, from its settings file (which takes precedence) and the environment. */
 export type Variables = (name: string) => string;
 
 interface Row {
   readonly title: string;
-  /** The variable that enables the cloud. */
+  /** Variable that enables the cloud. */
   readonly flag: string;
-  /** The variable with the base URL, and the path after the proxy's origin. */
+  /** Variable with the base URL, and the path after the proxy's origin. */
   readonly variable: string;
   readonly path: '' | '/v1' | '/anthropic';
   readonly key: ClientCloud['key'];
-  /** The destination without a base URL; `null` if each request names it. */
+  /** Destination without a base URL; `null` if each request names it. */
   readonly upstream: (variables: Variables) => string | null;
-  /** Variables that exclude a base URL. */
+  /** Variables that are incompatible with a base URL. */
   readonly without?: readonly string[];
-  /** Variables that switch off AWS signing; absent for a cloud whose requests are never signed. */
+  /** Variables that disable AWS signing; absent for clouds without signed requests. */
   readonly unsignedBy?: readonly string[];
 }
 
 const region = (variables: Variables): string =>
   variables('AWS_REGION') || variables('AWS_DEFAULT_REGION') || 'us-east-1';
 
-/** In the order in which Claude Code looks at them. Source: https://code.claude.com/docs/en/third-party-integrations */
+/** In the order of Claude Code's checks. Source: https://code.claude.com/docs/en/third-party-integrations */
 const rows: readonly Row[] = [
   {
     title: 'Amazon Bedrock',
@@ -67,7 +64,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** The cloud by which Claude Code reaches its models, `null` where it is set to none. */
+/** The cloud that Claude Code is configured to use; `null` if none. */
 export function claudeCloud(variables: Variables): ClientCloud | null {
   const row = rows.find(({ flag }) => /^(?:1|true|yes|on)$/i.test(variables(flag)));
   if (row === undefined) return null;

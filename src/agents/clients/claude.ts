@@ -24,12 +24,12 @@ function serverJson(mcp: McpAccess): JsonValue {
     : stdioJson(mcp.server, { type: 'stdio' });
 }
 
-/** The file that `claude mcp add --scope user` writes to. */
+/** The file written by `claude mcp add --scope user`. */
 function stateFile({ env, homeDir }: ClientPlace): string {
   return env.CLAUDE_CONFIG_DIR ? join(env.CLAUDE_CONFIG_DIR, '.claude.json') : join(homeDir, '.claude.json');
 }
 
-/** Its file of the user's settings. */
+/** The user settings file. */
 export function settingsFile({ env, homeDir }: ClientPlace): string {
   return join(env.CLAUDE_CONFIG_DIR || join(homeDir, '.claude'), 'settings.json');
 }
@@ -48,23 +48,23 @@ function environment(wiring: Wiring, place: ClientPlace): Record<string, string>
 }
 
 /**
- * Claude Code puts a line into its system prompt that changes with each request. A local model caches by the exact
- * prefix, so the line ends every cache hit; `0` leaves it out.
+ * Claude Code adds a line to its system prompt that changes with each request, which prevents cache hits with local
+ * models; `0` removes the line.
  */
 const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
 /**
- * An internal switch of Claude Code: its base URL counts as Anthropic's own. Otherwise Claude Code leaves out the global
- * cache scope, its cache diagnosis, and reports about thinking whose history was changed.
+ * Internal Claude Code switch that treats the base URL as Anthropic's own. Otherwise Claude Code omits the global cache
+ * scope, cache diagnostics, and reports about thinking with a changed history.
  */
 export const FIRST_PARTY = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';
 
-/** Whether Claude Code takes its base URL for Anthropic's own. */
+/** Whether Claude Code treats its base URL as Anthropic's own. */
 export function isAsFirstParty(place: ClientPlace): boolean {
   return !['', '0', 'false'].includes(variablesOf(place)(FIRST_PARTY).toLowerCase());
 }
 
-/** The variables that point it to the proxy; none if its requests go to a cloud without the proxy. */
+/** Variables that point Claude Code to the proxy; none if its requests bypass the proxy. */
 function addresses({ origin, cloudBypassesProxy }: Wiring, place: ClientPlace): Record<string, string> {
   const cloud = cloudOf(place);
   if (cloud === null) return { ANTHROPIC_BASE_URL: origin };
@@ -83,7 +83,7 @@ function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
   return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, ...more] };
 }
 
-/** Its settings take precedence over its environment. */
+/** Looks up variables; settings take precedence over the environment. */
 function variablesOf(place: ClientPlace): Variables {
   const settings = readLooseJson(place.readFile(settingsFile(place)));
   return (name) => {
@@ -96,7 +96,7 @@ function cloudOf(place: ClientPlace): ClientCloud | null {
   return claudeCloud(variablesOf(place));
 }
 
-/** The upstream in its settings or its environment; the settings take precedence. */
+/** Upstream from the settings or else from the environment. */
 function upstreamOf(place: ClientPlace): string | null {
   const url = variablesOf(place)('ANTHROPIC_BASE_URL') || place.env.ANTHROPIC_BASE_URL?.trim();
   return url ? `${url.replace(/(?<!\/)\/+$/, '')}/v1` : null;
@@ -119,10 +119,10 @@ export const claude: Client = {
     const serversFile = servers !== null && inFile ? [{ name: 'mcp.json', text: servers }] : [];
     const settingsFile = wiring.keyed ? [{ name: 'settings.json', text: settings }] : [];
     return {
-      // each in one word: an option with a list would swallow the prompt that follows
+      // each option in one word, because a list option would swallow the following prompt
       args: [
         ...(servers === null ? [] : [`--mcp-config=${inFile ? join(folder, 'mcp.json') : servers}`]),
-        // the user's settings would take precedence over the environment
+        // the user's settings would take precedence over environment variables
         `--settings=${wiring.keyed ? join(folder, 'settings.json') : settings}`,
       ],
       env,

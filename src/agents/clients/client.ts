@@ -2,66 +2,66 @@ import { type McpServerConfig, SERVER_NAME } from '../mcp-servers.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** How a client reaches the product's MCP server: it starts the server, or uses the address of a running proxy. */
+/** How a client reaches the MCP server: by starting it, or by the URL of a running proxy. */
 export type McpAccess =
   | { readonly transport: 'stdio'; readonly server: McpServerConfig }
   | {
       readonly transport: 'http';
       readonly url: string;
-      /** The bearer token of the server; absent if it needs none on this machine. */
+      /** Bearer token of the server; absent if none is needed on this machine. */
       readonly token?: string;
     };
 
-/** The request format that a client speaks to its model. */
+/** Request format between a client and its model. */
 export type WireName = 'chat' | 'messages' | 'responses' | 'gemini';
 
-/** The addresses and servers to configure in a client. */
+/** URLs and servers to configure in a client. */
 export interface Wiring {
-  /** The proxy's address for OpenAI clients; ends in `/v1`. */
+  /** The proxy's URL for OpenAI clients; ends in `/v1`. */
   readonly baseUrl: string;
-  /** The base URL without a path, for clients of the messages wire. */
+  /** Base URL without a path, for clients of the messages wire. */
   readonly origin: string;
   readonly mcp: McpAccess | null;
   /** Set if the URLs embed a proxy key: the origin without it, and the environment variable that holds it. */
   readonly keyed?: { readonly origin: string; readonly variable: string };
-  /** The provider of the messages wire is on this machine or its network, such as Ollama: its prompt cache is local. */
+  /** The provider of the messages wire is local, such as Ollama, and so is its prompt cache. */
   readonly hasLocalModel?: boolean;
-  /** Marks the base URL as its vendor's own API in the client's configuration. Only for requests that end there. */
+  /** Marks the base URL as its vendor's own API in the client's configuration. Only if requests end there. */
   readonly asFirstParty?: boolean;
-  /** The model, if the client's configuration must name one. */
+  /** The model, if the client's configuration requires one. */
   readonly model: string | null;
-  /** `true`: requests to a cloud bypass the proxy. */
+  /** Requests to a cloud bypass the proxy. */
   readonly cloudBypassesProxy?: boolean;
 }
 
-/** The user's machine, as far as clients keep their files on it. */
+/** The user's machine, with access to clients' files. */
 export interface ClientPlace {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly homeDir: string;
-  /** Text of a file, or `null` when there is none. */
+  /** Reads a file; `null` if there is none. */
   readonly readFile: (path: string) => string | null;
-  /** Names in a folder; empty if the folder does not exist. Absent if the user's files must not be read. */
+  /** Lists a folder; empty if it does not exist. Absent if the user's files must not be read. */
   readonly listFolder?: (path: string) => readonly string[];
 }
 
-/** How to start a client wired for one run, without a change to its user's files. */
+/** How to start a client configured for one run, without changing the user's files. */
 export interface Launch {
-  /** Arguments before the user's own. */
+  /** Arguments before the user's arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Written before the start and deleted after the end; names are paths relative to `folder`. */
+  /** Files written before the start and deleted afterwards; names are paths relative to `folder`. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** Symbolic links to the user's own files, made and deleted like `files`. */
+  /** Symbolic links to the user's files, created and deleted like `files`. */
   readonly links?: readonly { readonly name: string; readonly target: string }[];
 }
 
-/** A value for a place in a JSON file; missing objects on the path are created. */
+/** A value at a path in a JSON file; missing objects on the path are created. */
 export interface JsonEntry {
   readonly path: readonly [string, ...string[]];
   readonly value: JsonValue;
-  /** Leaves a value that the user has chosen. */
+  /** Keeps a value that the user has already set. */
   readonly ifAbsent?: boolean;
-  /** Of a list: the elements that this product added. Undoing the edit keeps those that somebody added later. */
+  /** For lists: identifies elements added by this product. Undoing the edit keeps all others. */
   readonly isOwn?: (element: JsonValue) => boolean;
 }
 
@@ -70,50 +70,48 @@ export type Edit =
   | (EditOf & {
       readonly format: 'json';
       readonly entries: readonly JsonEntry[];
-      /** Whether the client reads comments in it. */
+      /** Whether the client accepts comments in the file. */
       readonly comments?: boolean;
     })
   | (EditOf & { readonly format: 'toml'; readonly top: TomlTable; readonly tables: TomlTables });
 
 interface EditOf {
   readonly file: string;
-  /** Whether it contains a token, so that only the user may read the file. */
+  /** Whether the file contains a token, so that only the user may read it. */
   readonly secret?: boolean;
-  /** Names an edit that is made and undone apart from others of the file, with a backup of its own. */
+  /** Name of an edit that is applied and undone independently, with its own backup. */
   readonly apart?: string;
 }
 
 export type TomlTable = Readonly<
   Record<string, string | boolean | readonly string[] | { readonly [key: string]: string }>
 >;
-/** Tables by their dotted names. */
+/** Tables by dotted name. */
 export type TomlTables = Readonly<Record<string, TomlTable>>;
 
-/** A cloud by which a client reaches its models, instead of the provider of its wire. */
+/** A cloud through which a client reaches its models, instead of its wire's provider. */
 export interface ClientCloud {
   readonly title: string;
-  /** The variable with its base URL, the path in it, and its value; `''` if it is not set. */
+  /** Variable with the base URL, its path, and its value; `''` if not set. */
   readonly variable: string;
   readonly path: string;
   readonly current: string;
-  /** Variables that must be empty for it to work. */
+  /** Variables that must be empty for this to work. */
   readonly without: readonly string[];
-  /** The proxy's setting for its address. */
+  /** The proxy setting with the cloud's URL. */
   readonly key: 'bedrockUrl' | 'vertexUrl' | 'azureUrl';
-  /** The current destination; `null` if each request names it. */
+  /** Current destination; `null` if each request names it. */
   readonly upstream: string | null;
-  /**
-   * Whether requests are signed with keys of AWS: `own`, those of its environment; `unknown`, of a profile or a login.
-   */
+  /** AWS signing of requests: `own` uses keys in the environment; `unknown` uses a profile or a login. */
   readonly signing: 'none' | 'own' | 'unknown';
 }
 
-/** An agent that this product knows how to start and to set up. */
+/** An agent that this product can start and set up. */
 export interface Client {
-  /** The name on the command line of `run` and `setup`. */
+  /** Name on the command line of `run` and `setup`. */
   readonly name: string;
   readonly title: string;
-  /** The program that starts it. */
+  /** Program name. */
   readonly command: string;
   /** The wire it uses when set up by this product. */
   readonly wire: WireName;
@@ -121,41 +119,41 @@ export interface Client {
   readonly needsModel: boolean;
   /** Whether it can use MCP servers. */
   readonly usesMcp: boolean;
-  /** `null` when it can be set up, but not be wired for one run only. */
+  /** `null` if the client can be set up, but not be configured for a single run. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];
-  /** Its current upstream, ending in `/v1` or similar: the provider for which its key is valid. `null` if unknown. */
+  /** Current upstream, ending in `/v1` or similar, for which the client's key is valid; `null` if unknown. */
   readonly upstream?: (place: ClientPlace) => string | null;
-  /** The cloud that it is set to use; `null` for none. */
+  /** The configured cloud, or `null`. */
   readonly cloud?: (place: ClientPlace) => ClientCloud | null;
-  /** Variables that its environment must have, because no file of the client can hold them. */
+  /** Required environment variables that no file of the client can contain. */
   readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
-  /** Why a set-up by its files does not work, in words; `null` if it does. */
+  /** Why a set-up by files does not work; `null` if it does. */
   readonly problem?: (place: ClientPlace) => string | null;
-  /** Whether a token handed to `launch` stays out of its command line, which others can read. */
+  /** Whether `launch` keeps a token off the command line, which other users can read. */
   readonly keepsToken?: boolean;
-  /** Further notes for its user, one line each. */
+  /** Further notes for the user, one line each. */
   readonly notes: readonly string[];
 }
 
-/** The header that a server at an address asks for, as most clients write it; empty when it asks for none. */
+/** The authorization header of an MCP server; empty if none is required. */
 export function mcpHeaders(mcp: McpAccess): Readonly<Record<string, string>> {
   return mcp.transport === 'http' && mcp.token !== undefined ? { Authorization: `Bearer ${mcp.token}` } : {};
 }
 
-/** The headers as an entry of a server in JSON, left out if there are none. */
+/** The headers as a field of a JSON server entry; omitted if there are none. */
 export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Record<string, string>> } {
   const headers = mcpHeaders(mcp);
   return Object.keys(headers).length === 0 ? {} : { headers };
 }
 
-/** Whether a server's entry contains a token, which only its owner may read. */
+/** Whether a server's entry contains a token, so that only its owner may read it. */
 export function holdsToken(mcp: McpAccess | null): boolean {
   if (mcp === null) return false;
   return mcp.transport === 'http' ? mcp.token !== undefined : mcp.server.env?.PRUNER_TOKEN !== undefined;
 }
 
-/** A server as a client spells it. */
+/** Formats a server in a client's notation. */
 type ServerJson = (mcp: McpAccess) => JsonValue;
 
 /** The entry of the product's server in a JSON file; empty if there is no server. */
@@ -163,12 +161,12 @@ export function serverEntries(mcp: McpAccess | null, toJson: ServerJson, key = '
   return mcp === null ? [] : [{ path: [key, SERVER_NAME], value: toJson(mcp) }];
 }
 
-/** The servers as a text for the command line. */
+/** The servers as text for a command line. */
 export function serversText(mcp: McpAccess, toJson: ServerJson): string {
   return JSON.stringify({ mcpServers: { [SERVER_NAME]: toJson(mcp) } });
 }
 
-/** The edit of the client's file of servers; empty if there is no server. */
+/** Edits of the client's server file; empty if there is no server. */
 export function serverEdits(
   file: string,
   mcp: McpAccess | null,
@@ -179,15 +177,15 @@ export function serverEdits(
   return [{ format: 'json', file, comments, secret: holdsToken(mcp), entries: serverEntries(mcp, toJson) }];
 }
 
-/** Name of the provider in configurations that have to name one. */
+/** Provider name in configurations that require one. */
 export const PROVIDER = 'mcp-pruner';
 
-/** A stdio server as JSON, with further fields of the client. */
+/** A stdio server as JSON, with client-specific fields. */
 export function stdioJson({ command, args = [], env = {} }: McpServerConfig, more: Record<string, JsonValue> = {}) {
   return { ...more, command, args: [...args], env: { ...env } } satisfies JsonValue;
 }
 
-/** A server entry without the name of its transport, which follows from its URL or command. */
+/** A server entry without transport name, which is implied by URL or command. */
 export function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http' ? { url: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
 }

@@ -15,7 +15,7 @@ import {
 import { mergeJson, valueAt } from './merge-json.ts';
 
 const PROVIDER_ID = 'openai-compatible';
-/** Older than whatever the user does with the provider later. */
+/** Older than any later change of the provider by the user. */
 const LONG_AGO = '2020-01-01T00:00:00.000Z';
 
 function serverJson(mcp: McpAccess): JsonValue {
@@ -46,7 +46,7 @@ function providerEntries({ baseUrl, model }: Wiring, { env }: ClientPlace): Json
       ? [{ path: [...settings, 'apiKey'], value: env.OPENAI_API_KEY, ifAbsent: true } as const]
       : []),
     ...(model === null ? [] : [{ path: [...settings, 'model'], value: model } as const]),
-    // Cline skips a provider that lacks the time of its last change
+    // Cline skips providers without a modification time
     { path: [...provider, 'updatedAt'], value: LONG_AGO, ifAbsent: true },
     { path: [...provider, 'tokenSource'], value: 'manual', ifAbsent: true },
   ];
@@ -68,7 +68,7 @@ export const cline: Client = {
       env: {
         CLINE_PROVIDER_SETTINGS_PATH: join(folder, 'providers.json'),
         CLINE_MCP_SETTINGS_PATH: join(folder, 'mcp.json'),
-        // its daemon outlives the run, and would serve the next run with the addresses of this run
+        // its daemon outlives the run, and would use this run's URLs in the next run
         CLINE_SESSION_BACKEND_MODE: 'local',
       },
       files: [
@@ -81,7 +81,7 @@ export const cline: Client = {
     {
       format: 'json',
       file: providersFile(place),
-      // a key is the user's to give: cline auth, or --key
+      // keys are set by the user: cline auth, or --key
       entries: providerEntries(wiring, { ...place, env: {} }),
     },
     {

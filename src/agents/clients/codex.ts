@@ -18,9 +18,9 @@ import {
 } from './client.ts';
 import { valueAt } from './merge-json.ts';
 
-/** Where Codex sends requests of a ChatGPT login; its token is good for nothing else. */
+/** Upstream of Codex with a ChatGPT login, the only one that accepts its token. */
 const CHATGPT_UPSTREAM = 'https://chatgpt.com/backend-api/codex';
-/** The variable by which a run passes the server's token, so that it is in no command line. */
+/** Variable that passes the server's token, to keep it off the command line. */
 const TOKEN_VARIABLE = 'MCP_PRUNER_RUN_TOKEN';
 const KEY_HEADER = 'x-mcp-pruner-key';
 
@@ -30,7 +30,7 @@ function folder({ env, homeDir }: ClientPlace): string {
 
 const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
 
-/** Its file of the user's hooks. */
+/** The user's hooks file. */
 export const hooksFile = (place: ClientPlace): string => join(folder(place), 'hooks.json');
 
 function mcpTables(mcp: McpAccess | null): TomlTables {
@@ -43,7 +43,7 @@ function mcpTables(mcp: McpAccess | null): TomlTables {
   return { [name]: { command, args }, [`${name}.env`]: env };
 }
 
-/** The header of a key, which Codex takes from its environment. */
+/** Header with a key, whose value Codex reads from the environment. */
 function keyHeader(table: string, { variable }: NonNullable<Wiring['keyed']>): string {
   return `${table}.env_http_headers={ "${KEY_HEADER}" = ${tomlString(variable)} }`;
 }
@@ -60,7 +60,7 @@ function mcpSettings({ mcp, keyed }: Wiring): string[] {
   return [`${key}.url=${tomlString(mcp.url)}`, ...token];
 }
 
-/** Settings as `--config` options of a command line, with the variables that they refer to. */
+/** Settings as `--config` options, with the variables that they refer to. */
 function launchWith(settings: readonly string[], wiring: Wiring) {
   const { mcp } = wiring;
   const servers = mcp?.transport === 'stdio' ? toCodexArgs({ mcpServers: { [SERVER_NAME]: mcp.server } }) : [];
@@ -70,7 +70,7 @@ function launchWith(settings: readonly string[], wiring: Wiring) {
   return { args: [...all, ...servers], env, files: [] };
 }
 
-/** How the user logged in: `codex login` keeps it in a file, an API key may be in the environment instead. */
+/** How the user logged in: `codex login` writes a file, but an API key may be in the environment instead. */
 function login(place: ClientPlace): 'chatgpt' | 'key' | 'variable' {
   const auth = readLooseJson(place.readFile(join(folder(place), 'auth.json')));
   if (auth === null) return place.env.OPENAI_API_KEY ? 'variable' : 'key';
@@ -84,7 +84,7 @@ function responsesProvider(baseUrl: string, place: ClientPlace): TomlTable {
   return { name: PROVIDER, base_url: baseUrl, wire_api: 'responses', ...key };
 }
 
-/** The user's configuration; empty if it cannot be read. */
+/** The user's configuration; empty if unreadable. */
 function configOf(place: ClientPlace): JsonValue {
   try {
     return parseToml(place.readFile(configFile(place)) ?? '', { integersAsBigInt: 'asNeeded' }) as JsonValue;
@@ -93,7 +93,7 @@ function configOf(place: ClientPlace): JsonValue {
   }
 }
 
-/** A provider of the user's own, and where it sends requests. */
+/** A user-defined provider, and its base URL. */
 function ownProvider(place: ClientPlace): { readonly name: string; readonly url: string } | null {
   const config = configOf(place);
   const name = valueAt(config, ['model_provider']);
@@ -109,8 +109,8 @@ function upstreamOf(place: ClientPlace): string | null {
 }
 
 /**
- * A provider defined by the user keeps its key and headers and gets the proxy's address. Otherwise the run gets a
- * provider of its own.
+ * A user-defined provider keeps its key and headers and gets the proxy's URL. Otherwise a new provider is defined for
+ * the run.
  */
 function launchSettings(wiring: Wiring, place: ClientPlace): string[] {
   const own = ownProvider(place);
@@ -120,7 +120,7 @@ function launchSettings(wiring: Wiring, place: ClientPlace): string[] {
   return [`${table}.base_url=${tomlString(runUrl(wiring))}`, ...key];
 }
 
-/** The URL to put on a command line. Other users can read command lines, so a key is sent in a header instead. */
+/** The URL for the command line. Other users can read command lines, so a key is sent in a header instead. */
 function runUrl({ baseUrl, keyed }: Wiring): string {
   return keyed ? `${keyed.origin}/v1` : baseUrl;
 }
@@ -164,7 +164,7 @@ function chatProvider(baseUrl: string): TomlTable {
   return { name: PROVIDER, base_url: baseUrl, env_key: 'OPENAI_API_KEY', wire_api: 'chat' };
 }
 
-/** The last versions of Codex that speak chat completions, up to 0.94. */
+/** Codex versions up to 0.94, which support chat completions. */
 export const codexChat: Client = {
   ...ANY_CODEX,
   name: 'codex-chat',

@@ -16,7 +16,7 @@ function serverJson(mcp: McpAccess): JsonValue {
     : stdioJson(mcp.server, { type: 'local', tools });
 }
 
-/** Copilot's way of using a provider of one's own ("BYOK") has environment variables only. */
+/** Copilot with a custom provider ("BYOK"), which is configured by environment variables only. */
 export const copilot: Client = {
   name: 'copilot',
   title: 'GitHub Copilot CLI, with a key of your own',

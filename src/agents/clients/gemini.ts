@@ -6,12 +6,12 @@ import { linkedHome } from './linked-home.ts';
 import { mergeJson } from './merge-json.ts';
 
 const SETTINGS = 'settings.json';
-/** Home of Gemini CLI for one run, in the folder of that run. */
+/** Home of Gemini CLI for one run, in the run's folder. */
 const RUN_HOME = 'gemini-home';
 
 /**
- * If a base URL is set and the settings name no login type, Gemini CLI uses `gateway`, which refuses an API key. A type
- * that the user chose is kept.
+ * If a base URL is set and the settings name no login type, Gemini CLI uses `gateway`, which refuses an API key. A
+ * login type chosen by the user is kept.
  */
 const API_KEY_LOGIN: JsonEntry = {
   path: ['security', 'auth', 'selectedType'],
@@ -60,7 +60,7 @@ export const gemini: Client = {
   ],
 };
 
-/** The login type, unless the environment already selects another one. */
+/** Sets the login type, unless the environment already selects another one. */
 function loginEntries({ env }: ClientPlace): JsonEntry[] {
   const selected = [env.GOOGLE_GENAI_USE_GCA, env.GOOGLE_GENAI_USE_VERTEXAI].includes('true');
   return selected ? [] : [API_KEY_LOGIN];

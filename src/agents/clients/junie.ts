@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Client, type JsonEntry, PROVIDER, serverEdits, serverJson, type Wiring } from './client.ts';
 
-/** A profile. `baseUrl` is the complete endpoint, and the file has the name of the profile. */
+/** A model profile. `baseUrl` is the complete endpoint; the file is named like the profile. */
 function profile({ baseUrl, model }: Wiring): JsonEntry[] {
   return [
     ...(model === null ? [] : [{ path: ['id'], value: model } as const]),
@@ -13,7 +13,7 @@ function profile({ baseUrl, model }: Wiring): JsonEntry[] {
 
 /**
  * Junie CLI as its documentation describes it (custom model profiles in `~/.junie/models`, servers in
- * `~/.junie/mcp/mcp.json`): https://junie.jetbrains.com/docs/. Its program is not on npm, so it was not tested.
+ * `~/.junie/mcp/mcp.json`): https://junie.jetbrains.com/docs/. Not tested, because the program is not on npm.
  */
 export const junie: Client = {
   name: 'junie',

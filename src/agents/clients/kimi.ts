@@ -15,7 +15,7 @@ import { linkedHome } from './linked-home.ts';
 import { mergeJson } from './merge-json.ts';
 
 const SERVERS = 'mcp.json';
-/** Its settings for one run, in the folder of that run. */
+/** Settings for one run, in the run's folder. */
 const RUN_HOME = 'kimi-home';
 
 function serverJson(mcp: McpAccess): JsonValue {
@@ -28,10 +28,7 @@ function settingsFolder({ env, homeDir }: ClientPlace): string {
   return env.KIMI_CODE_HOME || join(homeDir, '.kimi-code');
 }
 
-/**
- * A model of one's own, which needs no login. It is set by variables alone, because a file would have to contain the
- * key.
- */
+/** A custom model, which needs no login. Set by variables only, because a file would have to contain the key. */
 function variables({ baseUrl, model }: Wiring): Record<string, string> {
   return { KIMI_MODEL_NAME: model ?? '', KIMI_MODEL_PROVIDER_TYPE: 'openai', KIMI_MODEL_BASE_URL: baseUrl };
 }

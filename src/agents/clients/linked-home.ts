@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { ClientPlace, Launch } from './client.ts';
 
 /**
- * A folder of settings for one run: some files are the run's own, everything else in it links to the user's folder, so
- * that logins, sessions and histories stay where they are.
+ * A settings folder for one run: some files belong to the run, everything else links to the user's folder, so that
+ * logins, sessions and histories are shared.
  *
- * @param home - path of the folder, relative to that of the run
+ * @param home - path of the folder, relative to the run's folder
  * @param own - the user's folder
  */
 export function linkedHome(

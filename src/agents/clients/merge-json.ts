@@ -2,7 +2,7 @@ import type { JsonEntry, JsonValue } from './client.ts';
 
 type JsonObject = { [key: string]: JsonValue };
 
-/** A copy of `value` with the entries in it. What is no object, where one is needed, is replaced. */
+/** A copy of `value` with the entries added. Non-objects on a path are replaced by objects. */
 export function mergeJson(value: JsonValue, entries: readonly JsonEntry[]): JsonValue {
   const root = asObject(structuredClone(value));
   for (const { path, value: wanted, ifAbsent = false } of entries) {

@@ -14,7 +14,7 @@ import {
 } from './client.ts';
 import { mergeJson } from './merge-json.ts';
 
-/** Built-in providers of opencode; each uses its own wire at any given address. */
+/** Built-in providers of opencode; each uses its own wire with any URL. */
 const BUILT_IN: readonly string[] = ['openai', 'anthropic'];
 
 function serverJson(mcp: McpAccess): JsonValue {
@@ -25,7 +25,7 @@ function serverJson(mcp: McpAccess): JsonValue {
   return { type: 'local', command: [command, ...args], environment: { ...env }, enabled: true };
 }
 
-/** Every place where a provider may have been written, for finding and removing it. */
+/** All places where a provider may have been written, for finding and removing it. */
 function allProviderEntries({ baseUrl }: Wiring): JsonEntry[] {
   return [
     { path: ['provider', PROVIDER], value: null },
@@ -93,7 +93,7 @@ function client(name: string, title: string, variable: string): Client {
   };
 }
 
-/** The settings file that the user has; opencode reads both names. */
+/** The user's existing settings file; opencode reads both names. */
 function settingsFile(place: ClientPlace, name: string): string {
   const { env, homeDir, readFile } = place;
   const stem = join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), name, name);

@@ -17,20 +17,20 @@ import { mergeJson } from './merge-json.ts';
 
 const MODELS = 'models.json';
 const SERVERS = 'mcp.json';
-/** Its settings for one run, in the folder of that run. */
+/** Settings for one run, in the run's folder. */
 const RUN_HOME = 'pi-home';
 
 function agentFolder({ env, homeDir }: ClientPlace): string {
   return env.PI_CODING_AGENT_DIR || join(homeDir, '.pi/agent');
 }
 
-/** Built-in providers of pi. A changed address keeps their models and logins. */
+/** Built-in providers of pi. Changing the URL keeps their models and logins. */
 function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {
   const urls = { openai: baseUrl, anthropic: origin, google: `${origin}/v1beta` };
   return Object.entries(urls).map(([name, url]): JsonEntry => ({ path: ['providers', name, 'baseUrl'], value: url }));
 }
 
-/** Without `direct`, pi declares no tool of the server to the model. Versions before 1.0 ignore the file. */
+/** Without `direct`, pi does not declare the server's tools to the model. Versions before 1.0 ignore the file. */
 function directServer(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http'
     ? { url: mcp.url, ...headersJson(mcp), exposure: 'direct' }

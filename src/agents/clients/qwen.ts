@@ -12,7 +12,7 @@ export const qwen: Client = {
   launch: ({ baseUrl, mcp, keyed }, place) => ({
     args: [
       ...['--auth-type', 'openai'],
-      // an address with a key goes only into the environment, because others can read a command line
+      // a URL with a key is only passed in the environment, because others can read command lines
       ...(keyed ? [] : ['--openai-base-url', baseUrl]),
       ...(mcp === null ? [] : ['--mcp-config', serversText(mcp, serverJson)]),
     ],

@@ -9,7 +9,7 @@ import {
   type Wiring,
 } from './client.ts';
 
-/** Zed's own providers; another address keeps their models and keys. */
+/** Zed's own providers; changing the URL keeps their models and keys. */
 function addresses({ baseUrl, origin }: Wiring): JsonEntry[] {
   const urls = { openai: baseUrl, anthropic: origin, google: origin };
   return Object.entries(urls).map(
@@ -23,7 +23,7 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
 
 /**
  * Zed's agent as its documentation describes it (`language_models.<provider>.api_url`, `context_servers`):
- * https://zed.dev/docs/ai/llm-providers and https://zed.dev/docs/ai/mcp. It is not on npm, so it was not tested.
+ * https://zed.dev/docs/ai/llm-providers and https://zed.dev/docs/ai/mcp. Not tested, because it is not on npm.
  */
 export const zed: Client = {
   name: 'zed',

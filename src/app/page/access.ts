@@ -5,71 +5,71 @@ import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../../c
 
 export interface PageAccessOptions {
   readonly allowed: Allowed;
-  /** The token that callers must present; `null` if pages and programs of this machine need none. */
+  /** The token that callers must present; `null` if pages and programs on this machine need none. */
   readonly token: string | null;
-  /** If present, callers show one of many keys instead of the token. */
+  /** If present, callers use one of many keys instead of the token. */
   readonly keys?: PageKeys;
   readonly clock: Clock;
-  /** Called when somebody has signed in; `keyId` is `''` for a sign-in with the token. */
+  /** Called after each sign-in; `keyId` is `''` for a sign-in with the token. */
   readonly onSignedIn?: (keyId: string) => void;
 }
 
-/** Keys as the page knows them. */
+/** Access keys, from the page's perspective. */
 export interface PageKeys {
-  /** The id of a key that a user typed, `null` for none that opens anything. */
+  /** Validates a typed key and returns its id; `null` if it is invalid. */
   enter(shown: string): Promise<string | null>;
-  /** The secret with which a cookie for this key is sealed; `null` once the key is void. */
+  /** The secret for signing cookies of this key; `null` if the key is invalid. */
   secretOf(keyId: string): string | null;
-  /** Whether a request has its own key. */
+  /** Whether a request carries its own key. */
   cameWithKey(req: IncomingMessage): boolean;
 }
 
-/** Why a request is turned away. */
+/** Reasons for refusing a request. */
 export type Refusal = 'forbidden_origin' | 'forbidden_host' | 'unauthorized' | 'page_token_needed';
 
-/** The header in which the page proves that it was able to read an answer of this server. */
+/** Header with which the page proves that it can read answers of this server. */
 const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
-/** How long the page remembers that its user has shown the token. */
+/** Lifetime of a sign-in. */
 const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Who may use the page. Pages of other origins are refused by their headers (`core/web-origin.ts`). Where a token is
- * configured, the user enters it once and gets a cookie that no script can read. A request that changes something also
- * needs a token of this process, which only a page that can read its answers has.
+ * Access control of the page. Pages of other origins are refused by their headers (`core/web-origin.ts`). If a token is
+ * configured, the user enters it once and gets an HttpOnly cookie. Requests that change something also need a token of
+ * this process, which only a page that can read its answers has.
  */
 export class PageAccess {
   readonly #options: PageAccessOptions;
   readonly #ownKey = randomBytes(32);
 
   constructor(options: PageAccessOptions) {
-    if (options.token === '') throw new Error('the token of the page is empty'); // would let a missing one pass
+    if (options.token === '') throw new Error('the token of the page is empty'); // would admit requests without one
     this.#options = options;
   }
 
-  /** Whether keys are shown, in the place of a token. */
+  /** Whether keys are used instead of a token. */
   get takesKeys(): boolean {
     return this.#options.keys !== undefined;
   }
 
-  /** Whether a token must be shown at all. */
+  /** Whether a token or key is required at all. */
   get asksForToken(): boolean {
     return this.#options.token !== null || this.#options.keys !== undefined;
   }
 
   /**
-   * Why a page or a name that is not ours is refused; `null` for all others.
+   * Why a foreign page or host name is refused; `null` for all others.
    *
-   * @param isEmpty - the requested page contains no data, so that links of other sites may open it
+   * @param isEmpty - the requested page contains no data, so other sites may link to it
    */
   foreign(req: IncomingMessage, isEmpty = false): Refusal | null {
     const caller = callerOf(req);
     const { allowed } = this.#options;
     if (isForeignPage(caller, allowed) && !(isEmpty && followsLink(req))) return 'forbidden_origin';
-    // regardless of the token: a browser always sends the host name of the address
+    // independent of the token, because a browser always sends the URL's host name
     return isForeignHost(caller, { ...allowed, anyHost: false }) ? 'forbidden_host' : null;
   }
 
-  /** Why a request that is not foreign may see nothing; `null` if it may see data. */
+  /** Why a non-foreign request may not read data; `null` if it may. */
   unknown(req: IncomingMessage): Refusal | null {
     return this.#shows(req) ? null : 'unauthorized';
   }
@@ -80,13 +80,13 @@ export class PageAccess {
     return typeof given === 'string' && isSame(given, this.pageToken(req)) ? null : 'page_token_needed';
   }
 
-  /** The token that actions of this caller must bring. */
+  /** The token that this caller's actions must carry. */
   pageToken(req: IncomingMessage): string {
     const session = this.#sessionOf(req) ?? 'without';
     return createHmac('sha256', this.#ownKey).update(session).digest('base64url');
   }
 
-  /** @returns the cookie for a caller who shows the right token, or a key; else `null` */
+  /** @returns a cookie if the token or key is valid, otherwise `null` */
   async enter(req: IncomingMessage, shown: string): Promise<string | null> {
     const { token, keys, clock, onSignedIn } = this.#options;
     const keyId = keys ? await keys.enter(shown) : token !== null && isSame(shown, token) ? '' : null;
@@ -97,13 +97,13 @@ export class PageAccess {
     return seal === null ? null : cookie(req, [untilMs, ...(keys ? [keyId] : []), seal].join('.'), SESSION_MS / 1000);
   }
 
-  /** The key that a caller showed for the cookie, or `null`. */
+  /** The key with which the cookie was obtained, or `null`. */
   keyOf(req: IncomingMessage): string | null {
     const session = this.#sessionOf(req);
     return this.#options.keys === undefined ? null : (session?.split('.')[1] ?? null);
   }
 
-  /** The cookie that replaces the one from `enter` and expires at once. */
+  /** A cookie that replaces the one from `enter` and expires at once. */
   leave(req: IncomingMessage): string {
     return cookie(req, '', 0);
   }
@@ -116,7 +116,7 @@ export class PageAccess {
     return isSame(bearer, token);
   }
 
-  /** The value of the cookie if it is one that we gave and its time is not over. */
+  /** The cookie's value if it is ours and has not expired. */
   #sessionOf(req: IncomingMessage): string | null {
     const value = cookiesOf(req).get(cookieName(req));
     const [until = '', ...rest] = value?.split('.') ?? [];
@@ -127,7 +127,7 @@ export class PageAccess {
   }
 
   /**
-   * The signature of a cookie. It survives a restart, and becomes invalid if the configured token or the key changes;
+   * The signature of a cookie. Survives restarts, and becomes invalid if the configured token or the key changes;
    * `null` for an invalid key.
    */
   #seal(untilMs: number, keyId: string): string | null {
@@ -139,7 +139,7 @@ export class PageAccess {
   }
 }
 
-/** Whether a browser navigates to a page, as opposed to a request made by a page. */
+/** Whether a request is a browser navigation, not a request made by a page. */
 function followsLink({ method, headers }: IncomingMessage): boolean {
   const reads = method === 'GET' || method === 'HEAD';
   return reads && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
@@ -150,7 +150,7 @@ function callerOf({ headers }: IncomingMessage): Caller {
   return { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
 }
 
-/** Cookies belong to a name, not to a port: two servers of this machine must not take each other's. */
+/** Includes the port, because ports share cookies, and two servers must not mix them up. */
 function cookieName({ socket }: IncomingMessage): string {
   return `mcp_pruner_page_${socket.localPort ?? 0}`;
 }
@@ -168,7 +168,7 @@ function cookiesOf({ headers }: IncomingMessage): Map<string, string> {
   return cookies;
 }
 
-/** Compares digests, so that the time it takes reveals nothing. */
+/** Compares digests, so that timing reveals nothing. */
 function isSame(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }

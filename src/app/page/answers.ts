@@ -8,19 +8,19 @@ export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest';
 }
 
-/** A prune id as in markers. */
+/** A prune id, as in markers. */
 export const pruneId = z.string().regex(/^prn_[0-9A-Za-z]{12}$/, 'is not a prune id');
 /** A whole number in a query. */
 export const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Names of conversations and projects. */
 export const name = z.string().min(1).max(500);
 
-/** Reads the query of a request. @throws InvalidRequest */
+/** Parses the query of a request. @throws InvalidRequest */
 export function queryOf<T>(req: Request, schema: z.ZodType<T>): T {
   return validated(schema, Object.fromEntries(new URLSearchParams(searchOf(req.url))));
 }
 
-/** Reads the body of an action. @throws InvalidRequest */
+/** Parses the body of an action. @throws InvalidRequest */
 export function bodyOf<T>(req: Request, schema: z.ZodType<T>): T {
   return validated(schema, req.body);
 }
@@ -38,8 +38,8 @@ function validated<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /**
- * Headers of every answer of the page. They allow only the page's own scripts and connections, and forbid framing, type
- * guessing and referrers.
+ * Headers of all page answers. They allow only the page's own scripts and connections, and forbid framing, MIME
+ * sniffing and referrers.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
@@ -56,7 +56,7 @@ export function securityHeaders(res: Response): void {
   for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
 }
 
-/** Refuses with a row of the table of errors. */
+/** Refuses a request with an entry of the error table. */
 export function refuse(
   res: Response,
   code: ErrorCode | CodedRow,
@@ -71,11 +71,11 @@ export function refuse(
   res.status(status ?? row.http ?? 500).json({ error: { type: row.code, message } });
 }
 
-/** Thrown to refuse with a row of the table of errors. */
+/** Thrown to refuse a request with an entry of the error table. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 
-  /** @param message - replaces the hint of the table if the caller has a better one */
+  /** @param message - overrides the table's hint */
   constructor(
     readonly code: ErrorCode,
     message?: string,
@@ -88,8 +88,8 @@ export class Refused extends Error {
 export type Answer = (req: Request, res: Response) => Promise<object> | object;
 
 /**
- * Sends the result of `answer`. Errors become a status: 503 if the store is not available, 404 if something is not
- * found, 422 for an invalid request, else 500 with a report to `onFailure`.
+ * Sends the result of `answer`. Errors map to a status: 503 if the store is unavailable, 404 if something is not found,
+ * 422 for an invalid request, otherwise 500 with a call to `onFailure`.
  */
 export function answering(answer: Answer, onFailure: FailureReporter): RequestHandler {
   return async (req, res) => {
@@ -109,7 +109,7 @@ export function answering(answer: Answer, onFailure: FailureReporter): RequestHa
   };
 }
 
-/** Sends JSON without `res.json`, whose ETag would hash an answer that is never cached. */
+/** Sends JSON without `res.json`, whose ETag would hash answers that are never cached. */
 function send(res: Response, value: object): void {
   const body = Buffer.from(JSON.stringify(value));
   res.setHeader('Content-Type', 'application/json; charset=utf-8');

@@ -33,7 +33,7 @@ export const demo: Command = {
   },
 };
 
-/** The demonstration waits however busy the machine is. */
+/** Generous, so that the demonstration also works on a busy machine. */
 const TIMEOUT_MS = 600_000;
 
 interface Message {
@@ -41,7 +41,7 @@ interface Message {
   readonly content: string | null;
 }
 
-/** The output of the demonstration: lines, headings and colours. */
+/** Output helpers of the demonstration: lines, headings and colours. */
 interface Stage {
   readonly say: (text?: string) => void;
   readonly heading: (text: string) => void;
@@ -85,7 +85,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   say(line);
 }
 
-/** Why the texts of a request passed whole, from its log line. */
+/** Why the texts of a request were left whole, from its log line. */
 function reasonIn(line: string): string {
   const { leftWhole = {}, fallbacks = [] } = JSON.parse(line) as {
     readonly leftWhole?: Readonly<Record<string, number>>;
@@ -95,7 +95,7 @@ function reasonIn(line: string): string {
   return `the service log passed whole (${codes.join(', ') || 'without a reason'})`;
 }
 
-/** A model that takes note of everything and says so; bodies go to `received` as they come. */
+/** A fake model that acknowledges everything, and collects request bodies in `received`. */
 function serveModel(received: string[]): ReturnType<typeof serveLocally> {
   return serveLocally((req, res) => {
     const chunks: Buffer[] = [];
@@ -115,11 +115,11 @@ function serveModel(received: string[]): ReturnType<typeof serveLocally> {
   });
 }
 
-/** @returns whether the service log was cut; if not, nothing more can be shown */
+/** @returns whether the service log was cut; if not, the demonstration ends */
 async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<boolean> {
   const [source, focused] = [realSourceFile('statement'), realSourceFile('database')];
   const messages = conversation(log, source, focused);
-  // as an agent does: each result goes to the model before the next call is made
+  // as agents do: each result is sent to the model before the next call
   for (const end of [4, 6, 8]) await ask(url, messages.slice(0, end));
   const forwarded = messagesOf(received.at(-1) ?? '');
   const pruned = forwarded[3]?.content ?? '';
@@ -170,7 +170,7 @@ async function showRecovered({ say }: Stage, url: string, log: string, marker: M
   if (!isOriginal) throw new UserError('The recovered lines differ from the original.');
 }
 
-/** @throws UserError if a turn did not begin with the bytes of the one before */
+/** @throws UserError if a turn did not begin with the bytes of the previous one */
 function showPrefixKept({ say }: Stage, received: readonly string[]): void {
   const last = (received.at(-2) ?? '').slice(0, -2);
   const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
@@ -237,7 +237,7 @@ function lineCount(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-/** Lines of a pruned text that are from the original: all but the markers. */
+/** Number of lines in a pruned text that are from the original, i.e. not markers. */
 function keptLines(text: string): number {
   return lineCount(text) - text.split('\n').filter((line) => parseMarker(line) !== null).length;
 }

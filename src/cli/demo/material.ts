@@ -5,13 +5,13 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../core/ports.ts';
 import { driverFile } from '../../store/sqlite/driver.ts';
 
-/** A server on loopback for the time of a demonstration. */
+/** A loopback server that runs during a demonstration. */
 export interface Local {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Starts a server on any free port of 127.0.0.1. */
+/** Starts a server on a free port of 127.0.0.1. */
 export async function serveLocally(handler: (req: IncomingMessage, res: ServerResponse) => void): Promise<Local> {
   const server: Server = createServer({ keepAliveTimeout: 0 }, handler); // on a busy machine, pauses may be long
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -32,13 +32,10 @@ interface Order {
 }
 
 const REQUESTS = 700;
-/** The order that somebody imported without a customer. */
+/** Id of the order that was imported without a customer. */
 const BROKEN = 417;
 
-/**
- * A real log: a small service is started, asked 700 times, and fails once for a real reason, with the stack trace that
- * Node gives it.
- */
+/** Produces a real log: a small service gets 700 requests, and one fails with a genuine stack trace. */
 export async function makeServiceLog(clock: Clock): Promise<string> {
   const lines: string[] = [];
   const note = (level: string, text: string): void => {
@@ -71,7 +68,7 @@ export async function makeServiceLog(clock: Clock): Promise<string> {
   return `${lines.join('\n')}\n`;
 }
 
-/** Fails on the order without a customer: the type says so, the data did not keep to it. */
+/** Fails on the order without a customer, whose data violates its type. */
 function invoice(orders: readonly Order[], id: number): string {
   const { customer } = orders[id] ?? { customer: null };
   return `invoice for ${(customer as { readonly name: string }).name}`;
@@ -82,7 +79,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A real source file of some size, in C++: an object of SQLite's driver, which is installed with this product. */
+/** A real C++ source file from SQLite's driver, which is installed with this product. */
 export function realSourceFile(name: 'database' | 'statement'): SourceFile {
   const path = `src/objects/${name}.cpp`;
   return { path, text: readFileSync(join(dirname(driverFile()), '..', path), 'utf8') };

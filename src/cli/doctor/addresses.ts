@@ -7,7 +7,7 @@ import { fileReader } from '../file-reader.ts';
 import { probe } from '../probe.ts';
 import { proxyUrl } from '../run/proxy.ts';
 
-/** Variables with the address of a model, as read by agents and libraries. */
+/** Variables with a model's base URL, as read by agents and libraries. */
 const VARIABLES = [
   'OPENAI_BASE_URL',
   'OPENAI_API_BASE',
@@ -20,7 +20,7 @@ const VARIABLES = [
   'GOOGLE_GEMINI_BASE_URL',
 ];
 
-/** Files below the home that shells read at their start. */
+/** Shell start-up files below the home folder. */
 const SHELL_FILES = [
   '.bashrc',
   '.bash_profile',
@@ -31,19 +31,19 @@ const SHELL_FILES = [
   '.config/fish/config.fish',
 ];
 
-/** A file of this size was not written by hand. */
+/** Larger files were not written by hand. */
 const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
 interface Address {
   readonly url: string;
-  /** Its location, in words. */
+  /** Location in words. */
   readonly where: string;
 }
 
 /**
- * Finds base URLs with a local port on which nothing listens: an agent with such a URL reaches no model.
+ * Finds base URLs with a local port on which nothing listens, so that agents cannot reach a model.
  *
- * @param own - the text that `setup` wrote into agents' files, which is checked with the agent
+ * @param own - text that `setup` wrote into agents' files, which is checked with the agent
  */
 export async function checkAddresses(settings: Settings, io: Io, own: string): Promise<Finding[]> {
   const found = [...inEnvironment(io), ...inShellFiles(io), ...inAgentFiles(settings, io, own)];
@@ -64,7 +64,7 @@ export async function checkAddresses(settings: Settings, io: Io, own: string): P
     });
 }
 
-/** The values that a variable has in shell start-up files. */
+/** Values assigned to a variable in shell start-up files. */
 export function shellValues(io: Io, variable: string): { readonly file: string; readonly value: string }[] {
   const read = fileReader(io);
   // export NAME=value, NAME=value, set -gx NAME value, setenv NAME value
@@ -89,7 +89,7 @@ function inShellFiles(io: Io): Address[] {
   );
 }
 
-/** Keys by which agents' settings name the address of a model. */
+/** Keys for a model's base URL in agents' settings. */
 const SETTING =
   /"?(base_?url|openai_base_url|[A-Z_]{0,32}BASE_URL|api_?base)"?\s{0,8}[:=]\s{0,8}"(https?:\/\/[^"\s]{1,512})"/gi;
 
@@ -107,7 +107,7 @@ function inAgentFiles(settings: Settings, io: Io, own: string): Address[] {
   });
 }
 
-/** Origin of an address on this machine; `null` for any other. */
+/** Origin of a loopback URL; `null` for all others. */
 function loopbackOrigin(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const { hostname, origin } = new URL(url);

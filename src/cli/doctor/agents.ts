@@ -15,9 +15,9 @@ import { shellValues } from './addresses.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];
-  /** The wires of the agents that are set up. */
+  /** Wires of configured agents. */
   readonly wires: ReadonlySet<WireName>;
-  /** The text in their files at the places that `setup` writes. */
+  /** Text in their files at the places that `setup` writes. */
   readonly own: string;
 }
 
@@ -28,7 +28,7 @@ interface Machine {
   readonly running: ProxyHealth | null;
 }
 
-/** The agents that are set up for this product, and whether their configuration is still valid. */
+/** Checks the agents that are set up for this product, and whether their configuration is still valid. */
 export async function checkAgents(settings: Settings, io: Io, running: ProxyHealth | null): Promise<AgentFindings> {
   const url = proxyUrl(settings);
   const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
@@ -53,16 +53,16 @@ export async function checkAgents(settings: Settings, io: Io, running: ProxyHeal
 
 const OWN_ADDRESS = /http:\/\/(?:[\w.-]{1,253}|\[[\da-f:]{2,39}\])(?::\d{1,5})?(?=\/(?:v1|rpc|prune)\b)/gi;
 
-/** The entries of the agent's files that `setup` writes. */
+/** The entries in an agent's files that `setup` writes. */
 function ownText(client: Client, url: string, place: ClientPlace): string {
   const mcp = { transport: 'http', url: rpcAddress(url) } as const;
   const edits = client.edits({ baseUrl: `${url}/v1`, origin: url, mcp, model: null }, place);
   const text = edits.map((edit) => ownPart(place.readFile(edit.file), edit)).join('\n');
-  // a server's settings are no address of the proxy
+  // settings of an MCP server are not the proxy's URL
   return text.replaceAll(/"?MCP_PRUNER_\w{1,64}"?\s?[:=]\s?"[^"]{0,4096}",?/g, '');
 }
 
-/** The same entry may contain the address of another program. */
+/** Whether an entry contains our URL, because the same entry may point to another program. */
 function isSetUp(own: string, url: string): boolean {
   const ours = own.includes(`"${url}`) || own.includes('/rpc') || own.includes(PROVIDER) || own.includes('--tools');
   return ours && (own.match(OWN_ADDRESS) !== null || own.includes(`"${url}"`) || own.includes('--tools'));
@@ -100,7 +100,7 @@ function staleness(own: string, { url, io }: Machine): string | null {
   return moved === undefined ? null : `to start ${moved}, which is not there`;
 }
 
-/** Agents that read the address only from their environment: of this process, or from a file that shells read. */
+/** Checks agents that read the URL only from the environment, in this process or in a shell start-up file. */
 function missingExport(
   client: Client,
   { url, io }: Machine,
@@ -116,7 +116,7 @@ function missingExport(
   };
 }
 
-/** A cloud to which requests bypass the proxy. */
+/** Warns if requests to a cloud bypass the proxy. */
 function bypassProblem(
   { title, name, cloud: cloudOf }: Client,
   { url, place }: Machine,
@@ -133,7 +133,7 @@ function bypassProblem(
   return { what, advice: `set ${cloud.variable} with mcp-pruner setup ${name} --write, or use mcp-pruner run ${name}` };
 }
 
-/** A login for another provider than the proxy's upstream. */
+/** Warns about a login for a provider other than the proxy's upstream. */
 function otherUpstream(
   client: Client,
   { url, place, running }: Machine,

@@ -24,7 +24,7 @@ import { checkStore } from './store.ts';
 import { checkTeamKeys } from './team.ts';
 import { checkUnread } from './unread.ts';
 
-/** The oldest Node that this program runs on. */
+/** Minimum supported Node version. */
 const NODE = '20.18.1';
 
 export const doctor: Command = {
@@ -44,18 +44,18 @@ export const doctor: Command = {
   },
 };
 
-/** A finding as it is printed. */
+/** Formats a finding for printing. */
 export function linesOf({ level, what, advice }: Finding, io: Pick<Io, 'env' | 'outIsTerminal' | 'columns'>): string {
   const paint = painter(io);
   const label = { ok: 'ok  ', note: 'note', failure: 'FAIL' }[level];
   const colour = ({ ok: 'green', note: 'yellow', failure: 'red' } as const)[level];
   const indent = ' '.repeat(label.length + 2);
-  // names in findings come from callers: models, paths, clients
+  // names in findings (models, paths, clients) come from callers
   const text = wrapped(printableLine(what), indent, io).replace(indent, () => `${paint(colour, label)}  `);
   return advice === undefined ? text : text + wrapped(printableLine(advice), indent, io);
 }
 
-/** The facts about this installation that the checks use. */
+/** Facts about this installation for the checks. */
 interface Examined {
   readonly loaded: Loaded;
   readonly settings: Settings;
@@ -65,7 +65,7 @@ interface Examined {
   readonly agents: Awaited<ReturnType<typeof checkAgents>>;
 }
 
-/** The checks, in the order in which their findings are printed. They run at the same time. */
+/** The checks, in the order in which findings are printed. They run concurrently. */
 const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | readonly Finding[])[] = [
   () => [checkNode(process.versions.node)],
   ({ loaded }) => checkConfiguration(loaded),
@@ -120,12 +120,12 @@ function checkToken({ settings, table }: Loaded): Finding {
   return { level: 'ok', what: own ? "this user's token is required" : 'no token needed: only this machine has access' };
 }
 
-/** The alarm of the proxy that runs, with its cause: many requests with large results in a row saved nothing. */
+/** Reports the running proxy's alarm: many consecutive requests with large results saved nothing. */
 function checkSaving(running: Pick<ProxyHealth, 'savingAlarm'> | null): Finding[] {
   return running?.savingAlarm ? [{ level: 'note', ...alarmWords(running.savingAlarm) }] : [];
 }
 
-/** Advises a longer cache lifetime where it would have saved more than it costs, on the user's own pauses. */
+/** Recommends a longer cache lifetime if, with the user's actual pauses, it would have saved more than it costs. */
 function checkPauses(settings: Settings, io: Io): Promise<Finding[]> {
   return findingsOfMonth(settings, io, async ({ compactions }, sinceDay) => {
     const cold = await compactions.cold({ sinceMs: Date.parse(sinceDay) });
@@ -133,7 +133,7 @@ function checkPauses(settings: Settings, io: Io): Promise<Finding[]> {
   });
 }
 
-/** What providers reported to the running proxy about changed history. */
+/** Reports changed histories that providers reported to the running proxy. */
 export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null): Finding[] {
   const requests = running?.prefixBreaks?.get('requests') ?? 0;
   if (requests === 0) return [];
@@ -145,10 +145,7 @@ export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null)
   return [{ level: 'note', what, advice }];
 }
 
-/**
- * Whether the file of prices that the settings name can be used, and which models of the last month have no price; says
- * nothing where there is nothing to say.
- */
+/** Checks the configured price file, and lists models of the last month without a price. */
 async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
   const prices = pricesOf(settings);
   const { problems, warnings } = prices;
@@ -160,7 +157,7 @@ async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
   ];
 }
 
-/** Models of the last month without a price, or without one for some of their tokens. */
+/** Models of the last month without a price, or without a price for some of their tokens. */
 function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]> {
   return findingsOfMonth(settings, io, async ({ ledger }, sinceDay) => {
     const { reportOf } = await import('../../ledger/report.ts');
@@ -176,7 +173,7 @@ function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Findings from the ledger's last 30 days; none without a store, whose faults are reported elsewhere. */
+/** Findings from the last 30 days of the ledger; none without a store, which other checks report. */
 async function findingsOfMonth(
   settings: Settings,
   io: Io,
@@ -195,7 +192,7 @@ async function findingsOfMonth(
   }
 }
 
-/** What Claude Code leaves out because its base URL is not Anthropic's, or sends although another provider answers. */
+/** Checks for features that Claude Code omits or adds because it takes the base URL for a different provider. */
 function checkFirstParty(settings: Settings, place: ClientPlace): Finding[] {
   if (claude.upstream?.(place) !== `${proxyUrl(settings)}/v1`) return [];
   const isOwn = isAnthropicsOwn(settings.anthropicUrl);

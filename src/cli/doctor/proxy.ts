@@ -9,11 +9,11 @@ import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
 
 export interface PortFinding {
   readonly finding: Finding;
-  /** The running proxy's `/health`; `null` if none runs. */
+  /** `/health` of the running proxy; `null` if none runs. */
   readonly health: ProxyHealth | null;
 }
 
-/** Whether the proxy that agents are pointed at runs. */
+/** Checks whether the proxy that agents use is running. */
 export async function checkPort(settings: Settings): Promise<PortFinding> {
   const url = proxyUrl(settings);
   const none = (finding: Finding): PortFinding => ({ finding, health: null });
@@ -29,9 +29,9 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
 }
 
 /**
- * Whether the upstreams of the running proxy, or else of these settings, are reachable.
+ * Checks whether the upstreams of the running proxy, or else of these settings, are reachable.
  *
- * @param wires - wires of the agents that are set up; providers with their own wire are tried only for those
+ * @param wires - wires of configured agents; providers with their own wire are checked only if used
  */
 export async function checkUpstreams(
   { settings, origins }: Loaded,
@@ -66,7 +66,7 @@ async function checkProvider(
   return [reached, { level: 'note', what, advice: 'restart the proxy with the intended settings' }];
 }
 
-/** Tests an address by the route of its requests: directly, or up to the outbound proxy. */
+/** Tests a URL by the route of its requests: directly, or up to the outbound proxy. */
 async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
   const way = routeTo(url, settings);
   const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);
@@ -81,7 +81,7 @@ async function checkWay(name: string, url: string, variable: string, settings: S
   return { level: 'failure', what: `${name} cannot be reached: ${problem}`, advice };
 }
 
-/** An address may hold a name with a password, or a key after a question mark. */
+/** Strips user name, password and query, which may contain a key. */
 function withoutSecrets(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname.replace(/(?<!\/)\/+$/, '');

@@ -8,9 +8,9 @@ import type { ProxyHealth } from '../run/proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers } from '../store-place.ts';
 
 /**
- * Whether originals can be kept, and in the store that the running proxy uses.
+ * Checks whether originals can be stored, and whether the running proxy uses the same store.
  *
- * @param running - `null` where no proxy runs
+ * @param running - `null` if no proxy runs
  */
 export async function checkStore(settings: Settings, io: Io, running: ProxyHealth | null): Promise<Finding> {
   const { dbPath: path } = settings;

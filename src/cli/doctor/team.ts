@@ -6,15 +6,15 @@ import { fileReader } from '../file-reader.ts';
 import { postStatus } from '../probe.ts';
 import { KEY_VARIABLE, teamKey } from '../team-key.ts';
 
-/** An address that contains a key, anywhere in a text. */
+/** A URL that contains a key, anywhere in a text. */
 const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;
 /** Variables with an agent's base URL. */
 const BASE_URL = /_(?:BASE_URL|API_BASE)$/;
 const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
 /**
- * Whether this user's keys open the proxies that the agents are set up for. A key is sent only to its proxy, and never
- * printed.
+ * Checks whether this user's keys are valid at the proxies that the agents use. Keys are sent only to their proxy, and
+ * never printed.
  */
 export async function checkTeamKeys(io: Io): Promise<Finding[]> {
   const addresses = keyedAddresses(io);
@@ -31,7 +31,7 @@ function checkVariable(io: Io): Finding[] {
   }
 }
 
-/** Addresses with a key, each with the place where it was found first. */
+/** URLs with a key, each with the place of its first occurrence. */
 function keyedAddresses(io: Io): Map<string, string> {
   const read = fileReader(io);
   const place = { env: io.env, homeDir: io.homeDir, readFile: read };

@@ -2,7 +2,7 @@ import type { Finding } from '../../app/finding.ts';
 import { forcedWords, isForcedReason } from '../../errors/passed-whole.ts';
 import type { ProxyHealth } from '../run/proxy.ts';
 
-/** The meaning of each reason, and the remedy. */
+/** Meaning and remedy of each reason. */
 const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([
   [
     'encoding_not_understood',
@@ -59,7 +59,7 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
   ],
 ]);
 
-/** Requests that a running proxy could not read or prune: it saves nothing there, without any other sign. */
+/** Reports requests that the running proxy could not read or prune, which otherwise silently save nothing. */
 export function checkUnread(running: Pick<ProxyHealth, 'notUnderstood'> | null): Finding[] {
   return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
     const [what, advice] = REASONS.get(reason) ?? (isForcedReason(reason) ? forcedWords(reason) : []);

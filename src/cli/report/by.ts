@@ -7,7 +7,7 @@ import { sinceDayOf } from './since.ts';
 import { type Column, rowsAsCsv, rowsAsText, shownRows } from './table.ts';
 import { moneyColumn, percent } from './words.ts';
 
-/** Figures of rows, whose dollars share their decimals. */
+/** Columns with figures of rows, whose dollars have the same number of decimals. */
 const figuresOf = (rows: readonly SpendRow[]): readonly Column<SpendRow>[] => [
   { shown: ['requests', ({ requests }) => count(requests)], csv: ['requests', ({ requests }) => requests] },
   { csv: ['unpriced_requests', ({ unpriced }) => unpriced] },
@@ -55,7 +55,7 @@ export function spendCsv(rows: readonly SpendRow[], by: SpentBy): string {
   return rowsAsCsv(columnsBy(by, rows), rows);
 }
 
-/** The rows as a table. @param width - of the terminal; absent where it is none */
+/** Formats rows as a table. @param width - terminal width; absent without a terminal */
 export function spendText(rows: readonly SpendRow[], by: SpentBy, since: string, width: number | undefined): string {
   if (rows.length === 0) return `nothing was recorded since ${since} that can be listed by ${by}\n`;
   return `Spend by ${by} since ${since} (UTC)\n\n${rowsAsText(shownRows(columnsBy(by, rows), rows), 1, width)}\n`;
@@ -78,7 +78,7 @@ function limitsUsed(key: KeyFacts | undefined): string {
   return used.join(', ') || '-';
 }
 
-/** `report --by`: a row for each key, project, model or day. @throws UsageError */
+/** `report --by`: one row per key, project, model or day. @throws UsageError */
 export async function spendView(call: Call, io: Io, days: number): Promise<number> {
   const text = textOption(call, 'by');
   const by = SPENT_BY.find((known) => known === text);

@@ -11,7 +11,7 @@ import { comparedText } from './text.ts';
 
 const amount = z.number().min(0);
 
-/** A line of the file: what a conversation cost, and would have cost without cuts. */
+/** A line of the file: cost of a conversation, with and without cuts. */
 const rowSchema = z.object({
   conversation: z.union([z.string(), z.number()]),
   arm: z.enum(['pruned', 'control']),
@@ -22,9 +22,9 @@ const rowSchema = z.object({
 });
 
 /**
- * Compares conversations of a file, one JSON object a line, so that anybody can check the comparison by simulation.
+ * Compares conversations from a file with one JSON object per line, so that anybody can check the method by simulation.
  *
- * @returns `null` where no conversation is of the control group
+ * @returns `null` if no conversation belongs to the control group
  * @throws UserError if the file cannot be read, or a line is not a row
  */
 function holdoutFrom(path: string, cwd: string): HoldoutResult | null {
@@ -55,7 +55,7 @@ function textAt(path: string): string {
   }
 }
 
-/** `report --from`: that comparison, printed. */
+/** `report --from`: prints this comparison. */
 export async function comparedView(call: Call, io: Io): Promise<number> {
   const holdout = holdoutFrom(textOption(call, 'from') ?? '', io.cwd);
   const asText = (): string => comparedText(holdout, painter(io), io.columns);

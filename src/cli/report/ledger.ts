@@ -20,7 +20,7 @@ import { partAsHtml } from './table.ts';
 import { reportText } from './text.ts';
 import { headline, money, partsOf } from './words.ts';
 
-/** The report as one HTML file: no script, nothing from anywhere else, every name as text. */
+/** The report as a self-contained HTML file without scripts; all names are escaped. */
 export function reportHtml(report: LedgerReport, version: string): string {
   const scope = report.project === null ? 'all projects' : `project ${report.project}`;
   const body = [
@@ -48,7 +48,7 @@ svg{width:100%;height:auto}svg text{fill:currentColor;font:11px system-ui,sans-s
 const MAX_DAYS = 60;
 const HEIGHT = 120;
 
-/** Bars by day: what was spent, and on top what pruning took off. */
+/** Bars by day: spend, and savings by pruning on top. */
 function daysOf({ days }: LedgerReport): string {
   const shown = days.slice(0, MAX_DAYS).toReversed();
   const most = Math.max(...shown.map(({ dollars, dollarsWithout }) => Math.max(dollars, dollarsWithout)), 0);
@@ -70,7 +70,7 @@ interface BreaksReport {
   readonly prefix_breaks: PrefixBreakReport;
 }
 
-/** The report without a view of its own: what was spent, what pruning changed, and why caches missed. */
+/** The default report: spend, effect of pruning, and causes of cache misses. */
 export async function ledgerView(call: Call, io: Io, days: number): Promise<number> {
   const ledger = await readLedger(call, io, days);
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
@@ -83,7 +83,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   return 0;
 }
 
-/** The ledger of the last `days` days, including today. @throws UserError if there is no store */
+/** Reads the ledger of the last `days` days, including today. @throws UserError if there is no store */
 export async function readLedger(
   call: Call,
   io: Io,
@@ -133,13 +133,13 @@ function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
   io.out(`${path}\n`);
 }
 
-/** The tool shelf as a report shows it. Tokens are the sum over all requests of the time. */
+/** Report figures of the tool shelf. Tokens are summed over all requests of the period. */
 interface ShelfReport {
   readonly tool_shelf: {
     readonly setting: Settings['toolShelf'];
     readonly would_save: ShelfSums;
     readonly saved: ShelfSums;
-    /** Calls of tools whose descriptions were shortened. */
+    /** Calls of tools with shortened descriptions. */
     readonly shelf_called: number;
   };
 }
@@ -154,7 +154,7 @@ async function readShelf(
   return { tool_shelf: { setting, would_save, saved, shelf_called } };
 }
 
-/** The cost of unused tools and the saving of shortening them, or `''`. */
+/** Describes the cost of unused tools and the savings by shortening them, or `''`. */
 function shelfText({ tool_shelf: { setting, would_save, saved, shelf_called } }: ShelfReport): string {
   const lines: string[] = [];
   if (saved.tokens > 0) {

@@ -4,7 +4,7 @@ import { reasonInEnglish } from '../../engine/text/reasons.ts';
 import { type Paint, printable } from '../command.ts';
 import { wrap } from '../table.ts';
 
-/** Maximum number of blocks of one text that are shown. */
+/** Maximum number of blocks shown per text. */
 const MAX_BLOCKS = 3;
 
 /** Savings of the events shown. */
@@ -17,7 +17,7 @@ export class Totals {
   }
 }
 
-/** One event for people; for a cut, also the removed blocks and the reasons. */
+/** Formats one event for people; for cuts, including the removed blocks and reasons. */
 export async function describeEvent(
   event: StoredEvent,
   totals: Totals,
@@ -71,7 +71,7 @@ function wholeOf({ left_whole: whole }: StoredEvent['payload']): string {
   return words.length === 0 ? '' : `; left whole: ${plainText(words.join('; '))}`;
 }
 
-/** The removed lines with their reasons, as long as the store has the decision. */
+/** Removed lines with their reasons, if the store still has the decision. */
 async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'>, paint: Paint): Promise<string[]> {
   const prune = await store.findPrune(String(payload.prune_id));
   const cuts = prune?.decision.cuts ?? [];

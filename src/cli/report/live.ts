@@ -3,10 +3,10 @@ import { type Call, type Io, painter, textOption, UsageError } from '../command.
 import { withStore } from '../open-store.ts';
 import { describeEvent, Totals } from './live-lines.ts';
 
-/** Interval between queries of the store. */
+/** Interval between store queries. */
 const POLL_MS = 250;
 const PAGE = 1_000;
-/** Events of the past that are shown when nothing says how far back. */
+/** Number of past events shown by default. */
 const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -20,8 +20,8 @@ interface Filter {
 }
 
 /**
- * `report --live`: follows what the proxy does, from the store, until a signal arrives. Begins with the last events, or
- * with those after `--since`.
+ * `report --live`: follows the proxy's events in the store until a signal arrives. Starts with the last events, or with
+ * events after `--since`.
  */
 export function liveView(call: Call, io: Io): Promise<number> {
   const filter = filterOf(call, io);
@@ -68,7 +68,7 @@ function wants({ runId, tool, kinds, sinceMs, debug }: Filter, event: StoredEven
   return debug || event.level !== 'debug';
 }
 
-/** The events to begin with, and the position to continue from. */
+/** The initial events, and the position to continue from. */
 async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
   let events: StoredEvent[] = [];
   const kinds = new Set<string>();
@@ -83,7 +83,7 @@ async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
   }
 }
 
-/** Reports each requested kind without events in the store: the name may be misspelt, or the events may still come. */
+/** Reports requested kinds without any stored events: the name may be misspelled, or events may still come. */
 function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
   const known = [...seen].sort().join(', ');
   return [...(kinds ?? [])]

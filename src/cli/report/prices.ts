@@ -6,7 +6,7 @@ import { table, wrapped } from '../table.ts';
 
 const DAY_MS = 86_400_000;
 
-/** `report --prices [model]`: the rows of the tables in use, or the one that fits a model. @returns 1 if none fits */
+/** `report --prices [model]`: the price rows in use, or the row for a model. @returns 1 if none matches */
 export async function pricesView(call: Call, io: Io): Promise<number> {
   const found = pricesOf(readSettings(call, io).settings);
   for (const line of [...found.problems, ...found.warnings]) io.err(`${printable(line)}\n`);
@@ -28,14 +28,14 @@ function asJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Whole days since a row was looked up. */
+/** Age of a row in whole days. */
 function ageOf({ day }: Price, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
 }
 
 const HEAD = ['input', 'write 5m', 'write 1h', 'read', 'output'];
 
-/** Prices of a request with this many input tokens, as cells. */
+/** Prices for this number of input tokens, as table cells. */
 function cells(price: Price, inputTokens: number): string[] {
   const { input, write5m, write1h, read, output } = ratesFor(price, inputTokens);
   return [input, write5m, write1h, read, output].map((dollars) => String(dollars));

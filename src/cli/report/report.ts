@@ -6,7 +6,7 @@ import { daysOf } from './since.ts';
 const DEFAULT_DAYS = 7;
 const DEFAULT_SESSION_DAYS = 30;
 
-/** A view of the report, chosen by an option of the same name. @returns the exit code */
+/** A view of the report, selected by an option of the same name. @returns the exit code */
 type View = (call: Call, io: Io) => Promise<number>;
 
 const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readonly show: View }>> = {
@@ -27,7 +27,7 @@ const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readon
   sessions: { takes: ['since', 'share', 'json'], show: sessionsView },
   from: { takes: ['json'], show: async (call, io) => (await import('./from.ts')).comparedView(call, io) },
 };
-/** The options of the report without a view. */
+/** Options of the default report. */
 const PLAIN = ['since', 'project', 'html', 'json'];
 
 const options: Readonly<Record<string, Option>> = {
@@ -60,7 +60,7 @@ const options: Readonly<Record<string, Option>> = {
   once: { type: 'boolean', doc: 'with --live: print the events so far and exit' },
 };
 
-/** `mcp-pruner report`: what was spent, what pruning changed, and other views of what is recorded. */
+/** `mcp-pruner report`: spend, effect of pruning, and other views of recorded data. */
 export const report: Command = {
   usage: 'report [--since 7d] [--tokens | --by <what> | --tools | --prices [model] | --live | --sessions] [--json]',
   about: [
@@ -77,7 +77,7 @@ export const report: Command = {
   },
 };
 
-/** The chosen view; `null`: the ledger. @throws UsageError for options that do not go together */
+/** The selected view; `null` for the default report. @throws UsageError for conflicting options */
 function viewOf(call: Call): View | null {
   const given = Object.keys(call.values).filter((name) => name !== 'config');
   const exclusive = (names: readonly string[]): void => {

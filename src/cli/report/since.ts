@@ -3,7 +3,7 @@ import { type Call, type Io, textOption, UsageError } from '../command.ts';
 const DAY_MS = 86_400_000;
 const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, y: 365 };
 
-/** Days that `--since` covers, including today. @throws UsageError */
+/** Number of days covered by `--since`, including today. @throws UsageError */
 export function daysOf(call: Call, usual: number): number {
   const text = textOption(call, 'since') ?? `${usual}d`;
   const [, digits, unit = 'd'] = /^(\d{1,5})([dwy]?)$/.exec(text) ?? [];

@@ -4,23 +4,23 @@ import { table } from '../table.ts';
 
 type Value = string | number | null;
 
-/** A column of a table: what people read, and what programs read. A column may be for one of them only. */
+/** A table column, with cells for people and for programs. Either may be missing. */
 export interface Column<Row> {
   readonly shown?: readonly [heading: string, cell: (row: Row) => string];
   readonly csv?: readonly [field: string, value: (row: Row) => Value];
 }
 
-/** A table as people read it, for a terminal and for HTML; the first row says what the columns are. */
+/** A table for terminal and HTML output; the first row contains the column headings. */
 export interface Part {
   readonly title: string;
   /** A sentence below the heading, or `''`. */
   readonly note: string;
-  /** The number of first columns that contain words. */
+  /** Number of leading columns that contain words. */
   readonly textColumns: number;
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Describes a part of a report once: each column with its heading and its cells. */
+/** Builds a part of a report from columns with headings and cells. */
 export function part<Row>(
   about: Omit<Part, 'rows'>,
   columns: readonly (readonly [heading: string, cell: (row: Row) => string])[],
@@ -32,7 +32,7 @@ export function part<Row>(
   };
 }
 
-/** The shown columns of a table. */
+/** Rows of the visible columns of a table. */
 export function shownRows<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): readonly (readonly string[])[] {
   return part(
     { title: '', note: '', textColumns: 1 },
@@ -41,13 +41,13 @@ export function shownRows<Row>(columns: readonly Column<Row>[], rows: readonly R
   ).rows;
 }
 
-/** Rows on a terminal. Names come from clients: they are printed on one line and without control characters. */
+/** Rows on a terminal. Names come from clients, so they are printed on one line without control characters. */
 export function rowsAsText(rows: Part['rows'], textColumns: number, width: number | undefined): string {
   const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]/g, ' ')));
   return table(safe, { textColumns, width });
 }
 
-/** A part of an HTML page. Names come from clients: they are text, whatever they look like. */
+/** Formats a part as HTML. Names come from clients and are escaped. */
 export function partAsHtml({ title, note, textColumns, rows: [heads = [], ...rows] }: Part): string {
   const cells = (row: readonly string[], tag: string): string =>
     row.map((cell, i) => `<${tag}${i < textColumns ? ' class="w"' : ''}>${htmlText(cell)}</${tag}>`).join('');
@@ -56,7 +56,7 @@ export function partAsHtml({ title, note, textColumns, rows: [heads = [], ...row
   return `<section><h2>${htmlText(title)}</h2>${noteHtml}<div class="t"><table><thead><tr>${cells(heads, 'th')}</tr></thead><tbody>${body}</tbody></table></div></section>`;
 }
 
-/** CSV as in RFC 4180: a heading, lines that end with CRLF, quotes where needed. */
+/** Formats CSV according to RFC 4180: heading, CRLF line ends, quotes where needed. */
 export function rowsAsCsv<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const fields = columns.flatMap(({ csv }) => (csv ? [csv] : []));
   const lines: Value[][] = [
@@ -66,7 +66,7 @@ export function rowsAsCsv<Row>(columns: readonly Column<Row>[], rows: readonly R
   return lines.map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
 }
 
-/** A name that a spreadsheet would take for a formula gets an apostrophe in front. */
+/** Prefixes names that spreadsheets would interpret as formulas with an apostrophe. */
 function csvCell(value: Value): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(Math.round(value * 1e6) / 1e6);

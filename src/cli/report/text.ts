@@ -9,7 +9,7 @@ const BAR = 30;
 const LEAST_BAR = 4;
 const MAX_DAYS = 31;
 
-/** The report as a page of text. @param width - of the terminal; absent where it is none */
+/** Formats the report as text. @param width - terminal width; absent without a terminal */
 export function reportText(report: LedgerReport, paint: Paint, width: number | undefined): string {
   const notes = report.notes.map((note) => wrap(printable(note), width, 2));
   if (report.totals.requests === 0) {
@@ -31,7 +31,7 @@ export function reportText(report: LedgerReport, paint: Paint, width: number | u
   return `${lines.join('\n')}\n`;
 }
 
-/** A chart by day: the spend (full) and what would have been spent in addition (light). */
+/** Daily chart: spend (solid), and additional spend without pruning (light). */
 function days({ days: all }: LedgerReport, paint: Paint, width: number | undefined): string[] {
   const shown = all.slice(0, MAX_DAYS).toReversed();
   const inDollars = shown.some(({ dollarsWithout }) => dollarsWithout > 0);
@@ -58,7 +58,7 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
   ];
 }
 
-/** The comparison with a control group alone. */
+/** Only the comparison with a control group. */
 export function comparedText(holdout: HoldoutResult | null, paint: Paint, width: number | undefined): string {
   const { title, note, textColumns, rows } = holdoutPart({ holdout });
   if (rows.length === 0) return 'no conversation of the control group\n';

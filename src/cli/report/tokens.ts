@@ -6,7 +6,7 @@ import { withStore } from '../open-store.ts';
 import { table, wrapped } from '../table.ts';
 import { sinceDayOf } from './since.ts';
 
-/** `report --tokens`: what was cut, each text once, by day (UTC) and model, by tool, and by wire. */
+/** `report --tokens`: cut tokens, counting each text once, by day (UTC) and model, by tool, and by wire. */
 export async function tokensView(call: Call, io: Io, days: number): Promise<number> {
   const since = sinceDayOf(io, days);
   const { readContexts } = await import('../../ledger/compactions.ts');
@@ -33,7 +33,7 @@ export async function tokensView(call: Call, io: Io, days: number): Promise<numb
   return 0;
 }
 
-/** Figures of each text in the request in which it was new. Tokens are estimates. */
+/** Sums over texts, each counted in the request in which it was new. Tokens are estimates. */
 interface Sums {
   requests: number;
   candidates: number;
@@ -42,7 +42,7 @@ interface Sums {
   tokensAfter: number;
 }
 
-/** Sums of one day, model and tool. */
+/** Sums for one day, model and tool. */
 interface UsageTotal extends Sums {
   readonly day: string;
   readonly model: string;
@@ -85,7 +85,7 @@ const BY_DAY = ['day', 'model', 'requests', 'texts', 'pruned', 'tokens before', 
 const BY_WIRE = ['wire', 'requests', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 const BY_TOOL = ['tool', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 
-/** A request with texts of two tools counts once per day and model, so requests are listed by these only. */
+/** Prints the tables. Requests are only listed by day and model, because a request may have texts of several tools. */
 function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void {
   const days = grouped(totals, ({ day, model }) => `${day}\0${model}`).map((group) => [
     group[0]?.day ?? '',
@@ -106,7 +106,7 @@ function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void 
   write([BY_TOOL, ...tools], 1, io, paint);
 }
 
-/** Requests whose new texts passed whole, by reason. */
+/** Number of requests whose new texts were left whole, by reason. */
 function byReason(figures: readonly LedgerSum[]): Record<string, number> {
   return Object.fromEntries(
     Array.from(
@@ -124,7 +124,7 @@ const FIELDS: Readonly<Record<string, keyof Sums>> = {
   tokens_after: 'tokensAfter',
 };
 
-/** Figures put together by a name. */
+/** Sums up figures by name. */
 function sumsBy(figures: readonly LedgerSum[], nameOf: (figure: LedgerSum) => string): Map<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const [name, group] of groupBy(figures, nameOf)) {
@@ -152,7 +152,7 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The sums by wire. Older requests, which were counted without a wire, are not included. */
+/** Sums by wire, excluding older requests that were counted without a wire. */
 function wiresOf(figures: readonly LedgerSum[]): Map<string, Sums> {
   return new Map([...sumsBy(figures, ({ key }) => key)].sort(([a], [b]) => order(a, b)));
 }

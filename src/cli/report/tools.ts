@@ -6,7 +6,7 @@ import { readSettings } from '../read-settings.ts';
 import { table, wrapped } from '../table.ts';
 import { moneyColumn } from './words.ts';
 
-/** `report --tools`: declared tools, what they cost, and whether they are called. */
+/** `report --tools`: declared tools, their cost, and whether they are called. */
 export async function toolsView(call: Call, io: Io): Promise<number> {
   const { globs } = await import('../../app/pipeline.ts');
   const { toolShelf, toolShelfNever } = readSettings(call, io).settings;
@@ -30,7 +30,7 @@ export async function toolsView(call: Call, io: Io): Promise<number> {
     const cost = moneyColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
     const rows = tools.flatMap((tool) => [
       rowOf(printable(tool.name), tool, about, cost),
-      // a project was chosen: its clients are shown as well
+      // with a selected project, clients are shown too
       ...(project === undefined || tool.declarations.length < 2
         ? []
         : tool.declarations.map((one) => rowOf(`  ${printable(one.client)}`, one, about, cost))),
@@ -46,7 +46,7 @@ const HEADS = ['tool', 'tokens', 'conversations', 'calls', 'last call', 'state',
 
 interface About {
   readonly never: (name: string) => boolean;
-  /** Whether tools on the shelf are shortened now. */
+  /** Whether shelved tools are currently shortened. */
   readonly shortens: boolean;
 }
 
@@ -57,12 +57,12 @@ function stateOf({ name, kind, shelved }: NamedTool, { never, shortens }: About)
   return never(name) ? 'never' : shelved && shortens ? 'shortened' : 'whole';
 }
 
-/** A tool as `report --tools --json` prints it. */
+/** A tool, as in `report --tools --json`. */
 function asJson({ declarations, ...tool }: DeclaredTool, about: About) {
   const figures = ({ tokens, conversations, calls, lastCallMs, dollarsPerMonth }: NamedTool) => ({
     ...{ tokens, conversations, calls },
     last_call: lastCallMs === null ? null : new Date(lastCallMs).toISOString(),
-    /** Its cost so far, or on average in 30 days if it is older. */
+    /** cost so far or, for older tools, mean cost per 30 days */
     usd_per_month: dollarsPerMonth,
   });
   return {

@@ -16,7 +16,7 @@ import {
 } from '../../core/ports/ledger-report.ts';
 import { type Part, part } from './table.ts';
 
-/** Causes of cache misses as people read them. */
+/** Descriptions of causes of cache misses. */
 const CAUSES: Readonly<Record<MissCause, string>> = {
   first_request: 'first request: nothing was cached yet',
   expired: 'expired: too long after the previous request',
@@ -30,12 +30,12 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   unknown: 'unknown: nothing changed',
 };
 
-/** An amount of dollars, with the decimals of the page. In a column: `moneyColumn`. */
+/** Formats a single dollar amount like the page does. For columns: `moneyColumn`. */
 export function money(dollars: number, decimals = columnDecimals([dollars])): string {
   return dollarWords(dollars, decimals);
 }
 
-/** Prints the dollars of a column with the same decimals. */
+/** Returns a formatter that uses the same decimals for a whole column of dollars. */
 export function moneyColumn(values: readonly number[]): (dollars: number) => string {
   const decimals = columnDecimals(values);
   return (dollars) => money(dollars, decimals);
@@ -54,7 +54,7 @@ const MAX_ROWS = 15;
 
 const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
-/** The non-empty parts of the report below its totals. */
+/** Non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
   const parts = [
     sharesPart,
@@ -214,7 +214,7 @@ function checkedPart({ checked }: LedgerReport): Part {
   );
 }
 
-/** The comparison with the conversations that were left whole. */
+/** The comparison with conversations that were left whole. */
 export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
   type Row = readonly [name: string, of: Difference, show: (value: number) => string];
@@ -246,7 +246,7 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   );
 }
 
-/** How the work goes, pruned and whole. */
+/** Work progress of pruned and unpruned conversations. */
 function workPart({ work }: LedgerReport): Part {
   type Of = (measure: WorkMeasure) => WorkRate;
   const shower = ({ isShare }: WorkMeasure) => (isShare ? percent : (value: number) => value.toFixed(2));
@@ -296,7 +296,7 @@ function planWords({ more, share, days }: HoldoutPlan): string {
   return ` About ${count(more)} more conversations${time} would decide the comparison, with MCP_PRUNER_HOLDOUT=${share}.`;
 }
 
-/** The top figures of the report. */
+/** Top figures of the report. */
 export function headline(report: LedgerReport): (readonly [string, string])[] {
   const { totals } = report;
   return [
@@ -310,7 +310,7 @@ export function headline(report: LedgerReport): (readonly [string, string])[] {
   ];
 }
 
-/** The range of the saving while removed tokens are estimates. */
+/** Range of the savings while removed tokens are estimates. */
 function rangeWords({ savedRange }: LedgerTotals): string {
   if (savedRange === null || savedRange[0] === savedRange[1]) return '';
   return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;

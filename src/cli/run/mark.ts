@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { runPath, withoutRun } from '../../proxy/doors/run-path.ts';
 
-/** A new run, and the base URL by which the proxy knows its requests. */
+/** Creates a run id, and the base URL by which the proxy identifies the run's requests. */
 export function markedRun(proxyUrl: string): { readonly id: string; readonly url: string } {
   const id = randomBytes(16).toString('hex');
   return { id, url: proxyUrl + runPath(id) };
 }
 
-/** A base URL without the mark of a run. */
+/** Strips the run id from a base URL. */
 export function unmarked(url: string): string {
   return withoutRun(url).url;
 }

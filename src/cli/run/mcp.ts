@@ -11,17 +11,17 @@ export interface RunMcp {
   readonly io: Io;
   readonly client: Client;
   readonly proxy: RunProxy;
-  /** Environment that makes the server use this machine's store. */
+  /** Environment variables that make the server use this machine's store. */
   readonly storeEnv: Readonly<Record<string, string>>;
-  /** Where the run listens for the server. */
+  /** Socket on which the run listens for the server. */
   readonly socket: string;
-  /** The file with this machine's token, if the proxy requires that token; else `null`. */
+  /** File with this machine's token, if the proxy requires that token; otherwise `null`. */
   readonly tokenFile: string | null;
   readonly lifecycle: RunLifecycle;
 }
 
 /**
- * The MCP server of a run. `JEEVES_*` replace its parts, as for any runner (docs/contract.md §8).
+ * The MCP server of a run. `JEEVES_*` variables override its parts, as for any runner (docs/contract.md §8).
  *
  * @returns `null` if the run has none; the lifecycle then reports why
  */
@@ -38,7 +38,7 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
     return without('disabled_by_config', `the command line of ${client.name} would show the key; setup gives it one`);
   }
   if (!proxy.sameStore) return atProxy(proxy, lifecycle);
-  // a runner's own variables ask for the server that it knows, which the agent starts
+  // a runner's own variables request a server that it knows, which the agent starts
   const isConfigured = enabled !== undefined || JEEVES_PRUNER_URL !== undefined || Boolean(path);
   if (!isConfigured && (proxy.token === null || client.keepsToken)) return atProxy(proxy, lifecycle);
 
@@ -62,17 +62,17 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
 }
 
 /**
- * The tools that a server started by the agent offers. Agents on chat completions have tools of their own and only need
+ * Tools offered by a server that the agent starts. Agents on chat completions have their own tools and only need
  * recovery.
  */
 export function stdioToolScope({ wire }: Client): 'pruner' | 'all' {
   return wire === 'chat' ? 'pruner' : 'all';
 }
 
-/** The proxy's own server, which is sufficient for an agent whose requests pass through the proxy. */
+/** The proxy's own MCP server, which suffices for agents whose requests pass through the proxy. */
 function atProxy({ url, token, key }: RunProxy, lifecycle: RunLifecycle): McpAccess {
   const address = rpcAddress(withKey(url, key));
   lifecycle.on('config_resolved', `at ${rpcAddress(url)}`);
-  lifecycle.on('connected', 'it is part of the proxy'); // which has just answered
+  lifecycle.on('connected', 'it is part of the proxy'); // the proxy has just answered
   return { transport: 'http', url: address, token: token ?? undefined };
 }

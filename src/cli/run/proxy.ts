@@ -13,11 +13,11 @@ import { type ProviderFacts, providerFacts } from '../../wires/providers/facts.t
 import { type Call, type Io, textOption, UsageError } from '../command.ts';
 import { accessToken } from '../local-access.ts';
 
-/** The proxy of a run. */
+/** The proxy used by a run. */
 export interface RunProxy {
-  /** Where it listens, without a path. */
+  /** Listening URL without a path. */
   readonly url: string;
-  /** How it was started or found, in words. */
+  /** How the proxy was started or found, in words. */
   readonly about: string;
   /** Whether it stores originals in this machine's configured store. */
   readonly sameStore: boolean;
@@ -25,33 +25,33 @@ export interface RunProxy {
   readonly token: string | null;
   /** This user's key for a proxy on another machine; passed to the agent only. */
   readonly key: string | null;
-  /** Why it neither prunes nor records, in one sentence; absent if it does both. */
+  /** Why the proxy neither prunes nor records, in one sentence; absent if it does both. */
   readonly problem?: string;
   close(): Promise<void>;
 }
 
-/** Size above which the log of earlier runs is renamed to `run.log.1`, replacing an older one. */
+/** Log size above which `run.log` is rotated to `run.log.1`. */
 const LOG_BYTES = 5 * 1024 * 1024;
-/** A missing listener answers at once; a machine under load may need time. */
+/** Generous for loaded machines, since a missing listener fails at once. */
 const HEALTH_MS = 5_000;
 
-/** The fields of a proxy's `/health` that the command line needs. */
+/** Fields of a proxy's `/health` that the command line uses. */
 export interface ProxyHealth {
-  /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
+  /** Origins of upstreams, by field of `/health`; older versions lack some. */
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
-  /** Id of the store that it uses; absent while that store is not available. */
+  /** Id of the proxy's store; absent while that store is unavailable. */
   readonly storeId?: string;
-  /** Why that store cannot be used, in a word. */
+  /** Why that store is unusable, as a short code. */
   readonly storeProblem?: string;
-  /** Numbers of requests since its start that were not read because their format is unknown, by reason. */
+  /** Number of requests since the start that were not understood, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
-  /** What providers reported about changed history, by `reported` and `requests`. */
+  /** Changed histories reported by providers, as `reported` and `requests`. */
   readonly prefixBreaks?: ReadonlyMap<string, number>;
   /** Present while requests with large results save nothing. */
   readonly savingAlarm?: SavingAlarm;
 }
 
-/** The address given by `--proxy`, if it is not the settings' own proxy; without a path. @throws UsageError */
+/** The URL given by `--proxy` without a path, unless it is the configured proxy. @throws UsageError */
 export function namedProxy(call: Call): string | null {
   const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
   if (url === undefined) return null;
@@ -59,12 +59,12 @@ export function namedProxy(call: Call): string | null {
   return url;
 }
 
-/** Whether a proxy of this product answers at an address. */
+/** Whether one of our proxies answers at a URL. */
 export async function isProxy(url: string): Promise<boolean> {
   return (await proxyHealth(url)) !== null;
 }
 
-/** The `/health` of a proxy of this product at an address; `null` if there is none. */
+/** `/health` of one of our proxies at a URL; `null` if there is none. */
 export async function proxyHealth(url: string, limitMs = HEALTH_MS): Promise<ProxyHealth | null> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(limitMs) });
@@ -91,7 +91,7 @@ export async function proxyHealth(url: string, limitMs = HEALTH_MS): Promise<Pro
       savingAlarm: savingAlarm ?? undefined,
     };
   } catch {
-    return null; // nothing listens there, or another program
+    return null; // nothing, or another program, listens there
   }
 }
 
@@ -107,14 +107,14 @@ function alarmIn(value: unknown): SavingAlarm | null {
   return { cause, requests, code };
 }
 
-/** The address of the proxy that the settings describe, as this machine reaches it. */
+/** URL at which this machine reaches the configured proxy. */
 export function proxyUrl({ host, port }: Pick<Settings, 'host' | 'port'>): string {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /**
- * The running proxy, or a new one for this run only: on a free loopback port, with the same store.
+ * Opens the running proxy, or starts one for this run: on a free loopback port, with the same store.
  *
  * @param shared - whether a running proxy may be used
  */
@@ -130,7 +130,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
     import('../../observe/log.ts'),
   ]);
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
-  // no well-known token is needed: only this run uses this proxy
+  // no known token is needed, because only this run uses the proxy
   const ownToken = settings.localToken === 'off' ? null : tokenOfRun(settings, io);
   const guards = io.edition.settings.parts.flatMap(({ guard }) => guard ?? []);
   const unguarded = Object.fromEntries(guards.map((guard) => [guard, false]));
@@ -143,7 +143,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   return { url: app.url, about, sameStore, token: ownToken, key: null, problem, close: () => app.close() };
 }
 
-/** This machine's token, or one for this run alone where its file cannot be created: the agent starts all the same. */
+/** This machine's token, or a token for this run only if the file cannot be created. */
 function tokenOfRun(settings: Settings, io: Io): string {
   try {
     return makeLocalToken(localTokenFile(io, settings));
@@ -154,8 +154,8 @@ function tokenOfRun(settings: Settings, io: Io): string {
 }
 
 /**
- * Whether a proxy stores originals in this machine's configured store, tested by storing a text. Otherwise an MCP
- * server on this machine could not recover the proxy's cuts.
+ * Tests, by storing a text, whether a proxy uses this machine's configured store. Otherwise an MCP server on this
+ * machine could not recover the proxy's cuts.
  */
 export async function keepsOriginalsHere(
   url: string,
@@ -176,11 +176,11 @@ export async function keepsOriginalsHere(
       await store.close();
     }
   } catch {
-    return false; // it refuses access, or one of the two stores is unusable
+    return false; // access was refused, or a store is unusable
   }
 }
 
-/** Makes a proxy store a text. @returns the prune id */
+/** Has a proxy store a text. @returns the prune id */
 async function keptAs(url: string, text: string, token: string | null): Promise<string> {
   const options = {
     max_prune_ratio: 0,
@@ -202,7 +202,7 @@ async function keptAs(url: string, text: string, token: string | null): Promise<
   return prune_id;
 }
 
-/** Its log lines must not mix with the agent's screen. `path` is `null` if no file can be written. */
+/** Opens a file for log lines, which must not mix with the agent's screen. `path` is `null` if that fails. */
 function openLogFile(path: string): { readonly path: string | null; readonly fd: number } {
   try {
     makeFolder(dirname(path));

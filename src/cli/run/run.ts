@@ -31,7 +31,7 @@ const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign 
 
 const NOT_INSTALLED = 'it is not installed, or not in PATH';
 
-/** A server may close its connection a moment before its agent ends. */
+/** Grace time: a server may close its connection shortly before its agent ends. */
 const LOST_MS = 500;
 
 export const run: Command = {
@@ -91,7 +91,7 @@ export const run: Command = {
         folder,
       );
       writeLaunchFiles(folder, wired);
-      // where a named proxy forwards to is not known here
+      // the upstream of a named proxy is unknown here
       const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
       lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       if (proxy.problem !== undefined) lines.say(`nothing is pruned or recorded: ${printableLine(proxy.problem)}`);
@@ -107,10 +107,7 @@ export const run: Command = {
   },
 };
 
-/**
- * Whether a program can be found, as far as that is easy to say: a path and the extensions of Windows are left to the
- * start.
- */
+/** Whether a program is on the PATH. Paths, and Windows extensions, are checked only on start. */
 function isInstalled(command: string, { env, platform }: Io): boolean {
   return platform === 'win32' || env.PATH === undefined || command.includes('/') || isOnPath(command, env.PATH);
 }
@@ -123,13 +120,13 @@ interface RunSettings {
   readonly loaded: Loaded;
   /** Whether a running proxy may be used. */
   readonly shared: boolean;
-  /** The agent's current upstream, if its configuration names one. */
+  /** The agent's current upstream, if configured. */
   readonly upstream: string | null;
 }
 
 /**
- * The settings of a proxy for this run. The user's key is valid for the upstream in the agent's own configuration. So
- * that upstream is used, unless another one is configured or it is the proxy itself.
+ * The settings of a proxy for this run. Uses the upstream in the agent's configuration, for which the user's key is
+ * valid, unless another one is configured or it is the proxy itself.
  */
 function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, cloud: ClientCloud | null): RunSettings {
   const loaded = readSettings(call, io);
@@ -137,14 +134,14 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, clou
   const { settings, origins } = loaded;
   const { key, path } = providerOfWire(client.wire);
   const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
-  // a run inside of a run
+  // a run inside a run
   const upstream = unmarked(client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
   const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
   if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
 }
 
-/** Signed requests need a proxy with this environment's credentials: one for this run only. */
+/** Signed requests need a proxy with this environment's credentials, used by this run only. */
 function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream, signing }: ClientCloud): RunSettings {
   const { settings, origins } = loaded;
   const ownUrl = proxyUrl(settings);
@@ -163,7 +160,7 @@ function describeBypass({ title, command }: Client, cloud: ClientCloud): string 
   return `${title} (${command}): messages go straight to ${cloud.title}, unpruned: ${SIGNED}`;
 }
 
-/** The proxy that `--proxy` names. */
+/** The proxy named by `--proxy`. */
 async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
   const url = namedProxy(call);
   if (url === null) return null;
@@ -178,8 +175,7 @@ async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
 }
 
 /**
- * Writes the temporary files and links of a launch. A link needs rights that Windows may refuse: the agent starts
- * without.
+ * Writes the temporary files and links of a launch. If Windows refuses to create links, the agent starts without them.
  */
 function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
   for (const { name, text } of files) {
@@ -196,7 +192,7 @@ function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
   }
 }
 
-/** Names in a folder; none where it is not there or cannot be read. */
+/** Names in a folder; empty if it is missing or unreadable. */
 function listFolder(path: string): readonly string[] {
   try {
     return readdirSync(path);
@@ -218,7 +214,7 @@ interface RunSurroundings {
   readonly io: Io;
   readonly lines: HeldLines;
   readonly childLog: ChildLog;
-  /** What the run did, in one sentence; `null` if that is not known. Never rejects. */
+  /** Summary of the run in one sentence; `null` if unknown. Never rejects. */
   readonly summary: () => Promise<string | null>;
 }
 
@@ -234,12 +230,12 @@ async function runAgent(
   };
   const stopListening =
     lifecycle.state === 'starting'
-      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // the agent starts all the same
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // the agent starts anyway
       : () => {};
   lines.hold();
   const onTerminal = io.inIsTerminal === true;
   let agent: AgentProcess | null = null;
-  // before it starts: a signal that comes in between would end this process and leave the agent behind
+  // registered before the start, or a signal in between would end this process but not the agent
   const forget = handleEvents(() => agent, io, onTerminal, lines);
   try {
     agent = new AgentProcess({
@@ -248,7 +244,7 @@ async function runAgent(
       cwd: io.cwd,
       env: { ...io.env, ...withoutDetour(io.env), ...env },
       onTerminal,
-      // what an agent draws on a terminal is not for a log, and it must find its terminal there
+      // an agent that draws on a terminal needs its stderr there
       onStderr:
         childLog.on && !io.errIsTerminal
           ? (text) => {
@@ -278,7 +274,7 @@ async function runAgent(
   }
 }
 
-/** Requests to this machine must not use the outbound proxy. */
+/** Excludes this machine from the outbound proxy. */
 function withoutDetour(env: Io['env']): Record<string, string> {
   const detours = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
   if (!detours.some((name) => env[name])) return {};
@@ -286,7 +282,7 @@ function withoutDetour(env: Io['env']): Record<string, string> {
   return { NO_PROXY: direct, no_proxy: direct };
 }
 
-/** The agent handles Ctrl-C itself; a termination signal is forwarded, and enforced. */
+/** Ctrl-C is left to the agent; termination signals are forwarded and enforced. */
 function handleEvents(
   agent: () => AgentProcess | null,
   { events }: Io,
@@ -296,7 +292,7 @@ function handleEvents(
   const logAndContinue = (cause: unknown): void => lines.say(`unexpected error; the run goes on: ${String(cause)}`);
   const terminate = (): void => void agent()?.terminate();
   const interrupt = (): void => {
-    if (!onTerminal) agent()?.signal('SIGINT'); // the terminal has already sent it
+    if (!onTerminal) agent()?.signal('SIGINT'); // on a terminal, the agent has already received it
   };
   const handlers: readonly [string, (detail: unknown) => void][] = [
     ['uncaughtException', logAndContinue],

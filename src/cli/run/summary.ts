@@ -4,20 +4,20 @@ import type { RunFigures } from '../../core/ports/run-figures.ts';
 import { runPath } from '../../proxy/doors/run-path.ts';
 import { money } from '../report/words.ts';
 
-/** The proxy answers once the last requests of the run are billed, or after three seconds. */
+/** Longer than the proxy takes: it answers once the run's requests are billed, or after three seconds. */
 const WAIT_MS = 4_000;
 
-/** What a run did, in one sentence; `null` if the proxy gives no figures. Never rejects. */
+/** Summary of a run in one sentence; `null` if the proxy returns no figures. Never rejects. */
 export async function summaryOf(proxyUrl: string, run: string): Promise<string | null> {
   try {
     const answer = await fetch(`${proxyUrl}${runPath(run)}?wait=1`, { signal: AbortSignal.timeout(WAIT_MS) });
     return answer.ok ? sentenceOf((await answer.json()) as RunFigures) : null;
   } catch {
-    return null; // no proxy of this product answered in time
+    return null; // none of our proxies answered in time
   }
 }
 
-/** `7 requests, 1 cut: 6.4K of 7.1K tokens, $0.03 of $0.31. mcp-pruner why p_1`. */
+/** Formats `7 requests, 1 cut: 6.4K of 7.1K tokens, $0.03 of $0.31. mcp-pruner why p_1`. */
 export function sentenceOf(figures: RunFigures): string {
   const { requests, failed, cuts, largest, conversation } = figures;
   if (requests + failed === 0) return 'no request to a model came through the proxy';
@@ -37,7 +37,7 @@ function cutWords({ cuts, removed, tokens, shadow }: RunFigures): string {
     : `${plural(cuts, 'cut')}: ${sizes}`;
 }
 
-/** Why nothing was cut: the most frequent reason. */
+/** The most frequent reason why nothing was cut. */
 function wholeWords({ leftWhole }: RunFigures): string {
   const reasons = Object.entries(leftWhole).sort(([, a], [, b]) => b - a);
   const [most] = reasons;
@@ -48,7 +48,7 @@ function wholeWords({ leftWhole }: RunFigures): string {
   return `nothing was cut: ${leftWholeWords(code)}${share}`;
 }
 
-/** What the run cost: points of a subscription's limits, or dollars. */
+/** Cost of the run: points of a subscription's limits, or dollars. */
 function costWords({ limits, cuts, shadow, dollars, dollarsWithout }: RunFigures): string[] {
   if (limits.length > 0) {
     const points = limits.map(({ window, used }) => `${Number((100 * used).toFixed(1))} points of ${window}`);
@@ -64,7 +64,7 @@ function costWords({ limits, cuts, shadow, dollars, dollarsWithout }: RunFigures
     : [`${money(saved, digits)} of ${money(whole, digits)}`];
 }
 
-/** A number in at most four characters and its unit: `870`, `6.4K`, `128K`, `1.2M`. */
+/** Formats a number with a unit: `870`, `6.4K`, `128K`, `1.2M`. */
 function shortCount(value: number): string {
   if (value < 999.5) return String(Math.round(value));
   const [size, unit] = value < 999_500 ? [value / 1_000, 'K'] : [value / 1_000_000, 'M'];

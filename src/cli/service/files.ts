@@ -1,35 +1,35 @@
 import { htmlText } from '../html-text.ts';
 
-/** The program that a service manager starts. */
+/** A program run by a service manager. */
 export interface ServiceProgram {
   /** Absolute path of Node. */
   readonly node: string;
   /** Absolute path of the command line's entry point. */
   readonly entry: string;
-  /** Absolute path of the file with the settings, which its owner alone reads. */
+  /** Absolute path of the settings file, readable by its owner only. */
   readonly envFile: string;
-  /** Where it writes what it says, for managers that keep no log themselves. */
+  /** Log file, for managers that keep no log themselves. */
   readonly logFile: string;
   readonly homeDir: string;
-  /** How long it may take to end, in seconds. */
+  /** Time limit for stopping, in seconds. */
   readonly stopS: number;
 }
 
-/** Name of the service with every manager. */
+/** Name of the service in every manager. */
 export const SERVICE = 'mcp-pruner';
-/** Its name with launchd, which wants a reversed domain. */
+/** Name in launchd, which expects a reversed domain. */
 export const LABEL = 'local.mcp-pruner';
 
-/** Seconds before a service that failed is started again. */
+/** Delay before a failed service is restarted, in seconds. */
 const RESTART_S = 2;
 
-/** A unit of systemd for the user's own manager. */
+/** A systemd user unit. */
 export function systemdUnit({ node, entry, envFile, homeDir, stopS }: ServiceProgram): string {
   const command = [node, `--env-file=${envFile}`, entry, 'serve'].map(systemdWord).join(' ');
   return [
     '[Unit]',
     'Description=mcp-pruner, the proxy that prunes what agents send to models',
-    // a program that cannot start at all is not tried for ever
+    // limits restarts of a program that cannot start at all
     'StartLimitIntervalSec=300',
     'StartLimitBurst=10',
     '',
@@ -49,7 +49,7 @@ export function systemdUnit({ node, entry, envFile, homeDir, stopS }: ServicePro
   ].join('\n');
 }
 
-/** An agent of launchd, as a property list. */
+/** A launchd agent, as a property list. */
 export function launchdAgent({ node, entry, envFile, logFile, homeDir, stopS }: ServiceProgram): string {
   const text = (value: string): string => `<string>${htmlText(value)}</string>`;
   const words = [node, `--env-file=${envFile}`, entry, 'serve'].map((word) => `    ${text(word)}`);
@@ -68,7 +68,7 @@ export function launchdAgent({ node, entry, envFile, logFile, homeDir, stopS }: 
     '  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>',
     `  <key>ThrottleInterval</key><integer>${RESTART_S}</integer>`,
     `  <key>ExitTimeOut</key><integer>${stopS}</integer>`,
-    '  <key>Umask</key><integer>63</integer>', // 0077
+    '  <key>Umask</key><integer>63</integer>', // octal 0077
     `  <key>StandardOutPath</key>${text(logFile)}`,
     `  <key>StandardErrorPath</key>${text(logFile)}`,
     '</dict>',
@@ -78,7 +78,7 @@ export function launchdAgent({ node, entry, envFile, logFile, homeDir, stopS }: 
 }
 
 /**
- * A task of the Windows scheduler for the user's own session, as XML. The shell in between is what writes the log.
+ * A Windows scheduler task for the user's session, as XML. Runs through a shell, which writes the log.
  *
  * @param user - `DOMAIN\name`
  */
@@ -112,9 +112,9 @@ export function windowsTask({ node, entry, envFile, logFile, homeDir }: ServiceP
 }
 
 /**
- * Settings as Node's `--env-file` reads them.
+ * Formats settings for Node's `--env-file`.
  *
- * @throws RangeError for a value that has no spelling there
+ * @throws RangeError for a value that cannot be represented
  */
 export function envFileText(values: Readonly<Record<string, string>>): string {
   const lines = Object.entries(values).map(([name, value]) => {
@@ -127,7 +127,7 @@ export function envFileText(values: Readonly<Record<string, string>>): string {
   return `${['# Settings of the service mcp-pruner; written by mcp-pruner service install.', ...lines].join('\n')}\n`;
 }
 
-/** A word of a command line: systemd reads escapes, `%` and `$` in it. */
+/** Quotes a word for a systemd command line, which interprets escapes, `%` and `$`. */
 function systemdWord(word: string): string {
   const escaped = word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%').replaceAll('$', '$$$$');
   return `"${escaped}"`;

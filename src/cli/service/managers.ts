@@ -3,35 +3,35 @@ import { UserError } from '../../errors/errors.ts';
 import type { Io } from '../command.ts';
 import { LABEL, launchdAgent, SERVICE, type ServiceProgram, systemdUnit, windowsTask } from './files.ts';
 
-/** How a program that was run to its end ended; `code` is `null` when it could not be started. */
+/** Result of a finished program; `code` is `null` if it could not be started. */
 export interface ToolResult {
   readonly code: number | null;
   readonly output: string;
 }
 
-/** Runs a program to its end. */
+/** Runs a program to completion. */
 export type RunTool = (command: string, args: readonly string[]) => ToolResult;
 
-/** The service manager of one kind of machine. */
+/** The service manager of an operating system. */
 export interface ServiceManager {
   readonly title: string;
-  /** The file that describes the service. */
+  /** Path of the service definition. */
   readonly file: string;
   readonly text: (program: ServiceProgram) => string | Buffer;
-  /** Fails with a line that says what to do where the manager is not there. */
+  /** Throws with instructions if the manager is unavailable. */
   readonly check: (run: RunTool) => void;
-  /** Command lines that start it, also where an older one runs. */
+  /** Commands that start the service, replacing an older one. */
   readonly start: readonly Step[];
   readonly stop: readonly Step[];
-  /** After the file is gone. */
+  /** Commands to run after the file was deleted. */
   readonly forget: readonly Step[];
   readonly isRunning: Step;
-  /** The command that shows its log; `null` if the log is the file `logFile`. */
+  /** Command that shows the log; `null` if the log is in `logFile`. */
   readonly logs: Step | null;
   readonly hint: string | null;
 }
 
-/** A command line; one that may fail does so if there is nothing to do. */
+/** A command; with `mayFail`, it fails if there is nothing to do. */
 export interface Step {
   readonly command: string;
   readonly args: readonly string[];
@@ -41,7 +41,7 @@ export interface Step {
 const step = (command: string, ...args: readonly string[]): Step => ({ command, args });
 const optional = (command: string, ...args: readonly string[]): Step => ({ command, args, mayFail: true });
 
-/** The manager of this machine. */
+/** The service manager of this machine. */
 export function serviceManager(io: Io): ServiceManager {
   if (io.platform === 'darwin') return launchd(io);
   return io.platform === 'win32' ? scheduler(io) : systemd(io);
@@ -100,7 +100,7 @@ function scheduler({ env, homeDir }: Io): ServiceManager {
   return {
     title: 'the task scheduler',
     file,
-    // the scheduler reads nothing but UTF-16 with a byte order mark
+    // the scheduler only reads UTF-16 with a byte order mark
     text: (program) => Buffer.from(`\ufeff${windowsTask(program, user)}`, 'utf16le'),
     check(run) {
       if (run('schtasks', ['/Query', '/FO', 'CSV', '/NH']).code === 0) return;

@@ -16,11 +16,11 @@ import { type RunTool, type ServiceManager, type Step, serviceManager } from './
 const actions = ['install', 'status', 'logs', 'remove'] as const;
 type Action = (typeof actions)[number];
 
-/** Lines of its log that are shown. */
+/** Number of log lines shown. */
 const LOG_LINES = 200;
-/** On top of what the proxy itself gives requests that are under way. */
+/** Added to the time that the proxy gives in-flight requests. */
 const STOP_SLACK_S = 10;
-/** Variables that programs need besides settings, if they are set. */
+/** Variables other than settings that programs need. */
 const OTHER_VARIABLES = [
   'PATH',
   'HOME',
@@ -33,7 +33,7 @@ const OTHER_VARIABLES = [
 const STARTED_TRIES = 50;
 const STARTED_WAIT_MS = 200;
 
-/** The command `service` over a way to run programs, which in tests is another one. */
+/** The command `service`; tests replace the function that runs programs. */
 export function serviceCommand(run: RunTool): Command {
   return {
     usage: `service <${actions.join('|')}>`,
@@ -165,7 +165,7 @@ function perform({ command, args, mayFail = undefined }: Step, run: RunTool): vo
 
 function writePrivate(file: string, content: string | Buffer): void {
   mkdirSync(dirname(file), { recursive: true });
-  rmSync(file, { force: true }); // one that others can read keeps its rights when it is written to
+  rmSync(file, { force: true }); // rewriting a file keeps its permissions, which may be too broad
   writeFileSync(file, content, { mode: 0o600, flag: 'wx' });
   chmodSync(file, 0o600);
 }

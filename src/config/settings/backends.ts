@@ -1,7 +1,7 @@
 import { headerSecret, httpUrl, oneOf, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
 
-/** External services that take part in ranking. */
+/** Settings of external ranking services. */
 export const backendsSettings = {
   backend: setting({
     common: true,

@@ -1,7 +1,7 @@
 import { baseUrl, headerSecret, oneOf, optional, plainText } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Cloud providers: their addresses, and the proxy's own credentials for Bedrock. */
+/** Cloud providers: URLs, and the proxy's own credentials for Bedrock. */
 export const cloudSettings = {
   vertexUrl: setting({
     rule: optional(baseUrl()),

@@ -1,7 +1,7 @@
 import { oneOf, onOff, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
-/** Storage and retention, and the limits of one request. */
+/** Storage, retention, and limits per request. */
 export const keepingSettings = {
   pruneIdTtlS: setting({
     common: true,

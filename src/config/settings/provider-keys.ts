@@ -1,7 +1,7 @@
 import { headerSecret } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Keys of providers that the proxy lends to requests without one. */
+/** Provider keys that the proxy adds to requests without one. */
 export const providerKeySettings = {
   upstreamApiKey: setting({
     rule: headerSecret(),

@@ -1,7 +1,7 @@
 import { list, oneOf, onOff, wholeNumber, wholeNumberOrAuto } from '../rules.ts';
 import { DAY_S, optionalFeature, setting } from './setting.ts';
 
-/** Context GC, and which tools are offered. */
+/** Context GC, and the offered tools. */
 export const toolsSettings = {
   contextBudgetTokens: setting({
     rule: wholeNumberOrAuto(0),

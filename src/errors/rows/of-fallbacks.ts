@@ -1,15 +1,14 @@
-/** Why a request was forwarded differently than planned. The client notices nothing. */
+/** Why a request was forwarded differently than planned, unnoticed by the client. */
 export interface FallbackRow {
   /** What happened, in one clause. */
   readonly about: string;
-  /** What it means for the request or the conversation, and what can be done. */
+  /** Consequences for the request or conversation, and what can be done. */
   readonly hint: string;
 }
 
 /**
- * The codes in `fallbacks` of a request's log line, in events of kind `fallback` and in the metrics. Failures of the
- * store (`store_<reason>`), refusals (`upstream_refused_<status>`), backends and unreadable bodies add codes of their
- * own.
+ * The codes in `fallbacks` of a request's log line, in events of kind `fallback` and in the metrics. Further codes come
+ * from store failures (`store_<reason>`), refusals (`upstream_refused_<status>`), backends and unreadable bodies.
  */
 export const fallbackTable = {
   timeout: {

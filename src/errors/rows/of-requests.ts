@@ -1,6 +1,6 @@
 import type { ErrorRow } from './error-row.ts';
 
-/** Failures of HTTP requests that are no calls. */
+/** Failures of HTTP requests other than calls. */
 export const errorsOfRequests = {
   invalid_json: {
     rpc: null,

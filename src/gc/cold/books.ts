@@ -6,9 +6,7 @@ import type { Clock } from '../../core/ports.ts';
 import type { ColdCause } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
-/**
- * The figures of the slice `cold` of the ledger, whose keys are models. `moment:` counts what happened, by its cause.
- */
+/** Figures of the ledger slice `cold`, keyed by model. `moment:` counts events by cause. */
 type Figures = Record<'conversations' | 'results' | 'tokens' | 'recovered' | `moment:${ColdCause}`, number>;
 
 export interface ColdBooksOptions {
@@ -20,21 +18,21 @@ export interface ColdBooksOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** The parts of an answered request that these books need. */
+/** Fields of an answered request that are used here. */
 export interface AnsweredRequest {
   readonly facts: RequestFacts;
   readonly atMs: number;
-  /** The provider is on this machine or its network. */
+  /** Whether the provider is on this machine or the local network. */
   readonly isLocal: boolean;
 }
 
-/** The project of recoveries whose result the store no longer connects with a conversation. */
+/** Project for recoveries of results that the store can no longer assign to a conversation. */
 const UNKNOWN_PROJECT = 'default';
 
-/** Books the results that were put aside, and those that came back. What they save is part of a request's bill. */
+/** Counts results that were put aside, and recoveries of them. The savings are part of a request's bill. */
 export class ColdBooks {
   readonly #options: ColdBooksOptions;
-  /** Recoveries are booked in turn, so that each finds the marks of the one before. */
+  /** Serialises recoveries, so that each sees the marks of the previous one. */
   #booked: Promise<void> = Promise.resolve();
 
   constructor(options: ColdBooksOptions) {
@@ -42,9 +40,9 @@ export class ColdBooks {
   }
 
   /**
-   * Records an answer, after which the cache of its conversation is warm again.
+   * Records an answer, which makes the conversation's cache warm again.
    *
-   * @returns tokens that would have been put aside at its request
+   * @returns tokens that would have been put aside in its request
    */
   answered({ facts, atMs, isLocal }: AnsweredRequest): number {
     const { answers } = this.#options;
@@ -53,7 +51,7 @@ export class ColdBooks {
     return answers.takeMeasured(facts.project, facts.conversationId);
   }
 
-  /** Books results that were put aside, or with `measure` would have been. */
+  /** Counts results that were put aside or, with `measure`, would have been. */
   putAside(
     project: string,
     model: string,
@@ -63,7 +61,7 @@ export class ColdBooks {
     this.#count(project, model, { ...fields, [`moment:${cause}`]: 1 });
   }
 
-  /** Records that lines of originals were given out. Returns at once; nothing is booked if the store fails. */
+  /** Records that lines of originals were recovered. Returns at once; nothing is counted if the store fails. */
   recovered(pruneIds: readonly string[]): void {
     const { marks, ledger, onFailure } = this.#options;
     if (pruneIds.length === 0) return;
@@ -76,7 +74,7 @@ export class ColdBooks {
     this.#booked = this.#booked.then(book).catch((cause: unknown) => onFailure('recovery_not_noted', cause));
   }
 
-  /** Resolves when all recoveries so far are booked. Never rejects. */
+  /** Resolves when all recoveries so far are counted. Never rejects. */
   flush(): Promise<void> {
     return this.#booked;
   }

@@ -3,19 +3,19 @@ import type { CollectedRequest, HeadSums } from '../../core/ports/segments.ts';
 import { conversationKey } from '../keys.ts';
 import { hasHead, type LastAnswer, type LastAnswers } from './last-answers.ts';
 
-/** Why the provider's cache is cold. */
+/** Reasons why the provider's cache is cold. */
 export type ColdCause = 'pause' | 'compaction' | 'model' | 'tools' | 'system';
 
 const MAX_CONVERSATIONS = 10_000;
 
-/** Finds the requests whose history the provider reads anew in any case. Each pause is judged once. */
+/** Detects requests whose history the provider must reprocess anyway. Each pause is judged once. */
 export class ColdMoments {
   readonly #answers: LastAnswers;
   readonly #isLocal: (wire: string) => boolean;
-  /** Time of the last answer for which a conversation was judged; 0 if it has none. */
+  /** Time of the last answer for which a conversation was judged; 0 if there is none. */
   readonly #judged = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
-  /** @param isLocal - whether the provider of a wire is on this machine or its network */
+  /** @param isLocal - whether a wire's provider is on this machine or the local network */
   constructor(answers: LastAnswers, isLocal: (wire: string) => boolean) {
     this.#answers = answers;
     this.#isLocal = isLocal;
@@ -41,10 +41,10 @@ export class ColdMoments {
     head,
     nowMs,
   }: Omit<CollectedRequest, 'tokens' | 'messages'>): Promise<ColdCause | null> {
-    // the cache may be warm by an answer that another process received, or this one before its restart
+    // another process, or this one before a restart, may have received an answer that keeps the cache warm
     const last = await this.#answers.read(project, conversationId, this.#isLocal);
     const cause = causeOf(last, head(), nowMs);
-    // while the cache is warm, a later request after the same answer may still come too late
+    // while the cache is warm, a later request after the same answer may still arrive too late
     if (cause !== null || last.length === 0)
       this.#judged.set(conversationKey(project, conversationId), last[0]?.atMs ?? 0);
     return cause;

@@ -8,11 +8,11 @@ import type { ColdBooks } from './books.ts';
 import type { ColdMoments } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
-/** `MCP_PRUNER_COLD_STASH`. `provider`: as `on`, and by the provider where it verifies the history. */
+/** `MCP_PRUNER_COLD_STASH`. `provider`: like `on`, and by the provider itself if it verifies the history. */
 export type ColdStashSetting = 'on' | 'provider' | 'measure' | 'off';
 
 export interface ColdStashOptions extends StepOptions, StayingOptions {
-  /** What happens at cold moments of a project. `measure`: nothing is put aside, only counted. */
+  /** Setting of a project. `measure` only counts, and puts nothing aside. */
   readonly settingOf: (project: string) => ColdStashSetting;
   readonly moments: ColdMoments;
   readonly answers: Pick<LastAnswers, 'measure'>;
@@ -20,14 +20,14 @@ export interface ColdStashOptions extends StepOptions, StayingOptions {
   readonly books: Pick<ColdBooks, 'putAside'>;
 }
 
-/** Shorter results stay. UTF-16 units of the result as the client sent it. */
+/** Shorter results stay, in UTF-16 units as sent by the client. */
 const LEAST_CHARS = 1_000;
-/** Nothing is put aside for less. */
+/** Minimum total saving of a step. */
 const LEAST_TOKENS = 3_000;
 
 /**
- * Puts old results aside at the first request after the provider has dropped its cache. The history is read anew then
- * in any case, so its change costs nothing and every later turn is cheaper.
+ * Puts old results aside at the first request after the provider has dropped its cache. The history must be reprocessed
+ * then anyway, so changing it costs nothing and makes every later turn cheaper.
  */
 export class ColdStash implements Collector {
   readonly #options: ColdStashOptions;

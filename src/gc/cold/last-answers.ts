@@ -4,40 +4,40 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { HeadSums } from '../../core/ports/segments.ts';
 import { conversationKey } from '../keys.ts';
 
-/** An answer in a conversation: when it ended, what stood before its messages, and how long its cache lives. */
+/** An answer in a conversation: end time, request head, and cache lifetime. */
 export interface LastAnswer extends HeadSums {
   readonly atMs: number;
-  /** After this time the provider has dropped its cache; `Infinity` if no clock says so. */
+  /** Time after which the provider drops its cache; `Infinity` if caching is not time-based. */
   readonly lifetimeMs: number;
 }
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Providers drop caches a little later than they promise: five minutes are added to theirs, one to the shortest. */
+/** Providers drop caches later than documented: five minutes are added, or one to the shortest lifetime. */
 const MARGIN_MS = 5 * MINUTE_MS;
 const SHORT_MS = 6 * MINUTE_MS;
 const UNKNOWN_MS = 30 * MINUTE_MS;
-/** Turns of a conversation that are read to find the lifetime of its cache. */
+/** Number of turns read to determine the cache lifetime. */
 const TURNS = 20;
 const MAX_CONVERSATIONS = 10_000;
-/** Models and heads of one conversation that are remembered, the latest ones. */
+/** Maximum number of remembered models and heads per conversation. */
 const MAX_HEADS = 6;
 
 type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'cacheUpTo' | 'cacheHourUpTo'> &
   HeadSums & { readonly retentionHours?: number | undefined };
 
-/** The answers of one conversation. */
+/** Known answers of one conversation. */
 interface Noted {
-  /** This process has noted all of its own answers since then; earlier ones are in the ledger alone. */
+  /** Time since which this process has recorded all its answers; earlier ones are only in the ledger. */
   readonly sinceMs: number;
   /** Newest first. */
   readonly answers: readonly LastAnswer[];
 }
 
 /**
- * Remembers the last answer of each conversation for each head that it was asked with: side requests of a client (a
- * title, a plan by another model) have caches of their own and do not end the main one. The ledger knows answers from
- * before a restart and from other processes, though not their tools and instructions.
+ * Remembers the last answer of each conversation per request head: side requests of a client (a title, a plan by
+ * another model) have separate caches. Answers before a restart and of other processes come from the ledger, which
+ * lacks their tools and instructions.
  */
 export class LastAnswers {
   readonly #turns: Pick<LedgerStore, 'turns'>;
@@ -49,12 +49,12 @@ export class LastAnswers {
     this.#turns = turns;
   }
 
-  /** What this process knows, newest first; `undefined`: the ledger may know more. */
+  /** Answers known to this process, newest first; `undefined` if the ledger may have more. */
   known(project: string, conversationId: string): readonly LastAnswer[] | undefined {
     return this.#noted.get(conversationKey(project, conversationId))?.answers;
   }
 
-  /** Records an answer. @param isLocal - the upstream is on this machine or its network, and keeps prefixes without a clock */
+  /** Records an answer. @param isLocal - whether the upstream is local and its cache has no time limit */
   note(facts: Facts, atMs: number, isLocal: boolean): void {
     const { project, conversationId, model, tools, system, summary = '' } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
@@ -66,7 +66,7 @@ export class LastAnswers {
     this.#noted.set(key, { sinceMs, answers: latest });
   }
 
-  /** Tokens that would have been put aside at the request that was answered. Each is returned once. */
+  /** Tokens that would have been put aside in the answered request. Returned only once. */
   takeMeasured(project: string, conversationId: string): number {
     const key = conversationKey(project, conversationId);
     const tokens = this.#measured.get(key) ?? 0;
@@ -80,8 +80,8 @@ export class LastAnswers {
   }
 
   /**
-   * Adds what the ledger alone knows: for each model the last answer from before this process noted any, or from
-   * another process since.
+   * Adds answers that only the ledger has: per model, the last one from before this process's records, or from another
+   * process since.
    *
    * @returns newest first; empty if there are none
    * @throws StoreUnavailable
@@ -112,10 +112,7 @@ export class LastAnswers {
   }
 }
 
-/**
- * Whether an answer was given to this head. What the ledger does not know fits any, and so does a request that names no
- * model.
- */
+/** Whether an answer belongs to this head. Unknown fields match anything, and so does a request without a model. */
 export function hasHead(answer: HeadSums, { model, tools, system, summary = '' }: HeadSums): boolean {
   const fits = (known: string, now: string): boolean => known === '' || known === now;
   const isCompacted = answer.summary !== undefined && answer.summary !== summary;

@@ -8,22 +8,22 @@ export interface ProviderEditOptions extends StepOptions {
   readonly moments: ColdMoments;
   readonly records: Pick<Records, 'claimReply' | 'keepReply' | 'dropReply'>;
   readonly settingOf: (project: string) => ColdStashSetting;
-  /** The upstream that is asked, as an origin. */
+  /** Origin of the upstream. */
   readonly upstream: string;
 }
 
 /** Name under which refusals are stored among the tool replies. */
 const TOOL = 'context_management';
 const REFUSED = 'refused';
-/** A refused field is not sent for this long. */
+/** How long a refused field is not sent again. */
 const REFUSED_MS = 30 * 86_400_000;
-/** A process looks again after this time whether another one was refused. */
+/** Interval of checks for refusals seen by other processes. */
 const TRUST_MS = 10 * 60_000;
 
-/** Lets the provider clear old results at cold moments, where it verifies the history. */
+/** Lets a provider that verifies the history clear old results while its cache is cold. */
 export class ColdProviderEdits implements ProviderEdits {
   readonly #options: ProviderEditOptions;
-  /** By model: whether the field was refused, and until when that is taken for granted. */
+  /** By model: whether the field was refused, and until when this is cached. */
   readonly #refused = new Map<string, { readonly refused: boolean; readonly untilMs: number }>();
 
   constructor(options: ProviderEditOptions) {

@@ -1,7 +1,7 @@
 import type { StoredChildLog } from '../../core/ports/records.ts';
 import type { StoredEvent } from '../../core/ports.ts';
 
-/** Common fields of events and log entries in resources. */
+/** Common fields of events and log entries. */
 interface Delivered {
   readonly seq: number;
   /** Epoch milliseconds. */

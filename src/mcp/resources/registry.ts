@@ -23,7 +23,7 @@ export interface WatchQuery {
   readonly uri: string;
   readonly fromSeq: number;
   readonly limit: number;
-  /** How long to wait for the first entry, in milliseconds. */
+  /** Maximum wait for the first entry, in milliseconds. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
 }
@@ -34,22 +34,22 @@ export interface Watched {
   readonly uri: string;
   readonly kind: ResourceKind;
   readonly events: readonly Entry[];
-  /** The next sequence number: after the last of `events`, or the start if there is none. */
+  /** Next sequence number: after the last event, or the start if there is none. */
   readonly nextSeq: number;
 }
 
 export interface ResourcesOptions {
   readonly store: Pick<Store, 'events' | 'findPrune' | 'findOriginal'>;
   readonly records: Records;
-  /** Writes the pending entries of this process, so that a reader sees them. */
+  /** Writes pending entries of this process to make them visible to readers. */
   readonly flush: () => Promise<void>;
-  /** Options that start the parts with further kinds of resources. */
+  /** Options that enable the parts with further kinds of resources. */
   readonly startedBy: readonly string[];
-  /** Calls back after this process has written events, until the returned function is called. */
+  /** Calls the listener after this process has written events. The returned function unsubscribes. */
   readonly onWritten: (listener: () => void) => () => void;
 }
 
-/** Resources of another part of the product, listed and read together with these; they cannot be watched. */
+/** Resources of an optional part, listed and read together with these; they cannot be watched. */
 export interface PartResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
   /** @returns `null` if it does not exist */
@@ -60,7 +60,7 @@ export interface PartResources {
   ): Promise<object | 'expired' | null>;
 }
 
-/** Maximum number of events in one read of a run: the newest. `resources_watch` returns all. */
+/** Maximum number of events returned by one read of a run: the newest ones. `resources_watch` returns all. */
 const MAX_READ = 10_000;
 /** Poll interval for entries of other processes. */
 const POLL_MS = 250;
@@ -80,7 +80,7 @@ export class Resources {
     this.#options = options;
   }
 
-  /** Adds the kinds of resources of an optional part. */
+  /** Adds an optional part's kinds of resources. */
   extend(part: PartResources): void {
     this.#part = part;
   }
@@ -141,7 +141,7 @@ export class Resources {
   /**
    * The entries of a run or an agent from a sequence number on, ascending.
    *
-   * @throws PrunerError as `read`; a snapshot never changes and is `resource_wrong_kind`
+   * @throws PrunerError like `read`; snapshots never change and are `resource_wrong_kind`
    */
   async watch({ uri, fromSeq, limit, waitMs, signal }: WatchQuery): Promise<Watched> {
     const found = watchable(uri, this.#options);
@@ -154,7 +154,7 @@ export class Resources {
   /**
    * Sequence number of the last event of a run or an agent.
    *
-   * @throws PrunerError as `watch`
+   * @throws PrunerError like `watch`
    */
   async lastSeq(uri: string): Promise<number> {
     const last = await this.#lastSeq(watchable(uri, this.#options));
@@ -162,7 +162,7 @@ export class Resources {
     return last;
   }
 
-  /** Events of all runs, as `watch`. */
+  /** Events of all runs, like `watch`. */
   async watchAll(
     { fromSeq, limit, waitMs, signal }: Omit<WatchQuery, 'uri'>,
     wanted: (event: ResourceRunEvent) => boolean,
@@ -281,7 +281,7 @@ function find(uri: string, { startedBy }: ResourcesOptions): Found {
   );
 }
 
-/** A resource of another part: all kinds not listed here, and a snapshot of a graph, which has two ids. */
+/** A resource of an optional part: all kinds not listed here, and a graph snapshot, which has two ids. */
 type PartName = ResourceName & { readonly kind: Parameters<PartResources['read']>[0] };
 
 function isOfPart(name: ResourceName): name is PartName {

@@ -1,4 +1,4 @@
-/** The kinds of the `sc://` scheme. The last three, and snapshots of graphs, belong to an extension. */
+/** Kinds of the `sc://` scheme. The last three, and graph snapshots, belong to an extension. */
 export type ResourceKind =
   | 'run_events'
   | 'snapshot'
@@ -9,9 +9,9 @@ export type ResourceKind =
 
 export interface ResourceName {
   readonly kind: ResourceKind;
-  /** Id of the run, the prune or the agent. */
+  /** Id of the run, prune or agent. */
   readonly id: string;
-  /** The transaction of a graph's snapshot, or the number of a graph's version. */
+  /** Transaction of a graph snapshot, or version number of a graph. */
   readonly part?: string;
 }
 
@@ -32,7 +32,7 @@ export function formatUri(kind: OfferedKind, id: string): string {
   return `${before}${encodeURIComponent(id)}${behind}`;
 }
 
-/** The inverse of `formatUri`, including the kinds of extensions; `null` for any other text. */
+/** Inverse of `formatUri`, including kinds of extensions; `null` for other texts. */
 export function parseUri(uri: string): ResourceName | null {
   if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
   const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');
@@ -51,7 +51,7 @@ export function parseUri(uri: string): ResourceName | null {
   return null;
 }
 
-/** An `@` inside the id is escaped. */
+/** Any `@` inside the id is escaped. */
 function graphName(part: string): ResourceName | null {
   const [, graph = '', version] = /^([^@]*)(?:@v(\d{1,15}))?$/.exec(part) ?? [];
   const id = decoded(graph);
@@ -60,9 +60,9 @@ function graphName(part: string): ResourceName | null {
 }
 
 /**
- * Converts a prefix of URIs to the prefix of the ids in them, for one kind.
+ * Converts a URI prefix to an id prefix for one kind.
  *
- * @returns the prefix of the ids, or `null` if no URI of the kind matches
+ * @returns the id prefix, or `null` if no URI of the kind matches
  */
 export function idPrefix(kind: OfferedKind, prefix: string): string | null {
   const [before, behind] = places[kind];
@@ -72,7 +72,7 @@ export function idPrefix(kind: OfferedKind, prefix: string): string | null {
   const slash = rest.indexOf('/');
   if (slash >= 0 && !behind.startsWith(rest.slice(slash))) return null;
   const id = slash < 0 ? rest : rest.slice(0, slash);
-  // a prefix may end inside the escapes of a character, which are incomplete then
+  // a prefix may end inside an escape sequence
   for (let whole = id.replace(/%[0-9A-Fa-f]?$/, ''); ; whole = whole.slice(0, -ESCAPE_CHARS)) {
     const prefixOfId = decoded(whole, true);
     if (prefixOfId !== null || !/%[0-9A-Fa-f]{2}$/.test(whole)) return prefixOfId;

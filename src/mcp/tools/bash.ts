@@ -5,7 +5,7 @@ import { cutNote } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { contextFocusQuestion, type LocalTools } from './local.ts';
 
-/** `bash`: a shell command, its output, errors and exit code. */
+/** `bash`: runs a shell command, and returns output, errors and exit code. */
 export function bashTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'bash',

@@ -8,7 +8,7 @@ import { isObject } from '../json-rpc.ts';
 import { boundedList, defineTool, integer, shown, type Tool } from '../tool.ts';
 import { projectId } from './context-gc.ts';
 
-/** Maximum number of messages and segments that a caller may describe. */
+/** Maximum number of messages and segments in a caller's description. */
 const MAX_MESSAGES = 200;
 const MAX_DESCRIBED = 10_000;
 
@@ -133,7 +133,7 @@ function usageWarning(usage: unknown, tokensFreed: number): string[] {
   ];
 }
 
-/** The caller's newest messages: their ids and texts. */
+/** Ids and texts of the caller's newest messages. */
 function saidIn({ recent_messages }: Descriptors): { ids: string[]; said: string[] } {
   const ids: string[] = [];
   const said: string[] = [];

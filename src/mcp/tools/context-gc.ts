@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import { boundedList, defineTool, type Tool } from '../tool.ts';
 
-/** More segments than any conversation has; bounds the work of one call. */
+/** More than any conversation has; limits the work of one call. */
 const MAX_SEGMENTS = 10_000;
 
 export const projectId = z.string().min(1).max(200).describe('Header x-mcp-pruner-project, else "default".');

@@ -7,7 +7,7 @@ import { contextFocusQuestion, type LocalTools } from './local.ts';
 
 const NO_MATCHES = '(no matches found)';
 
-/** `grep`: matching lines of a file or of all files below a folder. */
+/** `grep`: matching lines of a file, or of all files below a folder. */
 export function grepTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'grep',
@@ -40,7 +40,7 @@ export function grepTool({ runner, focus }: LocalTools): Tool {
   });
 }
 
-/** Pattern and path, neither of which may be taken for an option. */
+/** Pattern and path as operands that cannot be mistaken for options. */
 function operands(pattern: string, path: string): string[] {
   return pattern.startsWith('-') || path.startsWith('-') ? ['-e', pattern, '--', path] : [pattern, path];
 }

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Clock } from '../../core/ports.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
-/** The fields that clients rely on; others may be added. */
+/** Fields that clients rely on; others may be added. */
 export interface HealthReport extends Readonly<Record<string, unknown>> {
-  /** `degraded`: requests are forwarded, but the store cannot be read or written. */
+  /** `degraded` means that requests are forwarded, but the store cannot be read or written. */
   readonly status: 'healthy' | 'degraded';
   readonly server: 'mcp-pruner';
   readonly version: string;
@@ -14,9 +14,9 @@ export interface HealthReport extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * The common answer of `GET /health`, the method `health` and the tool `health`.
+ * The answer of `GET /health`, the method `health` and the tool `health`.
  *
- * @param details - further fields (state of the store, of a backend); they cannot replace the contract's own
+ * @param details - further fields (state of the store, of a backend); they cannot override contract fields
  */
 export function healthReport(
   version: string,

@@ -4,13 +4,13 @@ import type { Focus } from '../focus.ts';
 
 /** Dependencies of `read`, `bash` and `grep`. */
 export interface LocalTools {
-  /** Base of relative paths and working folder of commands. It is no restriction: absolute paths are accepted. */
+  /** Base of relative paths, and working directory of commands. Not a restriction: absolute paths are accepted. */
   readonly cwd: string;
   readonly runner: CommandRunner;
   readonly focus: Focus;
 }
 
-/** The optional argument of all three tools. */
+/** Optional argument of all three tools. */
 export const contextFocusQuestion = z
   .string()
   .optional()

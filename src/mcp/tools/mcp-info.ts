@@ -3,7 +3,7 @@ import { defineTool, type Tool } from '../tool.ts';
 
 export const INTROSPECTION_FLAG = '--enable-mcp-introspection';
 
-/** The transports of this server. */
+/** Transports of this server. */
 export interface Transports {
   readonly stdio: { readonly enabled: boolean };
   readonly http: {

@@ -92,7 +92,7 @@ export const MAX_ENTRIES = 100;
 
 const input = z.strictObject({ entries: boundedList(pruneTextInput, MAX_ENTRIES, 1) });
 
-/** `prune_batch`: `prune_text` for many texts, all of them or none. */
+/** `prune_batch`: `prune_text` for many texts, all or none. */
 export function pruneBatchTool(pruner: BulkPruner): Tool {
   return defineTool({
     name: 'prune_batch',

@@ -8,7 +8,7 @@ import { defineTool, type Tool } from '../tool.ts';
 import { contextFocusQuestion, type LocalTools } from './local.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Opens a pipe without a writer as empty instead of blocking a thread forever. */
+/** Makes a pipe without a writer read as empty instead of blocking a thread forever. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** `read`: the content of a file. */
@@ -39,7 +39,7 @@ export function readTool({ cwd, focus }: LocalTools): Tool {
   });
 }
 
-/** The whole file as UTF-8; for a file that exceeds the answer, its beginning and a note. */
+/** Reads a file as UTF-8; if it exceeds the answer limit, only its beginning plus a note. */
 async function readText(path: string, signal: AbortSignal): Promise<string> {
   const file = await open(path, FLAGS);
   try {

@@ -10,7 +10,7 @@ const input = z.strictObject({
   limit: integer.min(1).optional(),
 });
 
-/** `recall`: lines of tool results that were seen before, found by their words. */
+/** `recall`: searches lines of earlier tool results by their words. */
 export function recallTool(recall: Pick<Recall, 'search'>): Tool {
   return defineTool({
     name: 'recall',

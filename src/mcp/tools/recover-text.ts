@@ -4,11 +4,11 @@ import { readPruneReference } from '../../core/calls/prune-reference.ts';
 import { boundedList, defineTool, integer, type Tool } from '../tool.ts';
 import { BULK_FLAG, MAX_ENTRIES } from './prune-text.ts';
 
-/** More blocks than any text is cut into; bounds the work of one call. */
+/** More than the number of cuts in any text; limits the work of one call. */
 const MAX_RANGES = 10_000;
 
-// The listed minimum is 1, but smaller numbers must reach the range check, which has its own error (invalid_range).
-// Models sometimes write numbers as strings, which are accepted; the listed schema stays an integer.
+// The listed minimum is 1, but smaller numbers must reach the range check with its own error (invalid_range). Numbers
+// as strings, as sometimes written by models, are accepted; the listed schema stays an integer.
 const line = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
   integer.meta({ minimum: 1 }),
@@ -20,7 +20,7 @@ const recoverTextInput = z.strictObject({
   include_line_numbers: z.boolean(),
 });
 
-/** `recover_text`: the original lines behind a marker. */
+/** `recover_text`: returns the original lines behind a marker. */
 export function recoverTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'recover_text',
@@ -59,7 +59,7 @@ function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
 
 const input = z.strictObject({ entries: boundedList(recoverTextInput, MAX_ENTRIES, 1) });
 
-/** `recover_batch`: `recover_text` for many ids, all of them or none. */
+/** `recover_batch`: `recover_text` for many ids, all or none. */
 export function recoverBatchTool(pruner: BulkPruner): Tool {
   return defineTool({
     name: 'recover_batch',

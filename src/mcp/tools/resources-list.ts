@@ -11,7 +11,7 @@ const input = z.strictObject({
   limit: z.int().positive().max(MAX_RESOURCE_ITEMS).optional(),
 });
 
-/** `resources_list`. */
+/** `resources_list`: lists resources. */
 export function resourcesListTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_list',

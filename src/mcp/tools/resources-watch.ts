@@ -3,7 +3,7 @@ import type { Resources } from '../resources/registry.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { MAX_RESOURCE_ITEMS, RESOURCES_FLAG } from './resources-list.ts';
 
-/** Longest wait of one call: shorter than the minute after which MCP clients time out. */
+/** Maximum wait of one call; shorter than the one-minute time-out of MCP clients. */
 export const MAX_WAIT_MS = 30_000;
 export const DEFAULT_EVENTS = 100;
 

@@ -1,6 +1,6 @@
 import { untilCalled } from '../../base/write-behind.ts';
 
-/** Wakes all waiters in this process when something changes. Changes by other processes are polled. */
+/** Wakes all waiters in this process on a change. Changes by other processes are polled. */
 export class Changes {
   readonly #listeners = new Set<() => void>();
 

@@ -1,7 +1,7 @@
 import { PrunerError } from '../../errors/errors.ts';
 import type { ErrorRow } from '../../errors/rows/error-row.ts';
 
-/** Failures of the fleet: children, graphs, plans, contracts, and what a child may not do. */
+/** Failures of the fleet: children, graphs, plans, contracts, and forbidden actions of children. */
 export const errorsOfFleet = {
   'E-CHILD-NOT-FOUND': {
     rpc: -32020,
@@ -169,7 +169,7 @@ export const errorsOfFleet = {
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
 
-/** A failure of the fleet. Its callers are agents, whose clients mostly show only the message: it contains the hint. */
+/** A failure of the fleet. Its message contains the hint, because agents' clients mostly show only the message. */
 export class FleetError extends PrunerError {
   constructor(code: keyof typeof errorsOfFleet, details?: Readonly<Record<string, unknown>>, options?: ErrorOptions) {
     super({ code, ...errorsOfFleet[code] }, details, options);

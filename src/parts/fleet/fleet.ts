@@ -13,7 +13,7 @@ export interface FleetOptions
   extends Pick<ChildrenOptions, 'store' | 'clock' | 'newId' | 'instanceId' | 'pid' | 'onFailure'> {
   readonly halfLifeMs: number;
   readonly tickMs: number;
-  /** `null` if this server starts no children. */
+  /** `null` if this server does not start children. */
   readonly children: ChildrenOptions | null;
 }
 
@@ -48,7 +48,7 @@ export class Fleet {
     });
   }
 
-  /** Takes over the state of an earlier server and starts the monitoring. Never rejects. */
+  /** Takes over the state of an earlier server, and starts monitoring. Never rejects. */
   async open(): Promise<void> {
     const { onFailure } = this.#options;
     const failed = (cause: unknown): void => onFailure('fleet', cause);
@@ -77,7 +77,7 @@ export class Fleet {
     await store.children.heartbeat({ instanceId, pid, url: '' });
   }
 
-  /** Fails the runs of servers that have ended. Runs of other live servers continue. */
+  /** Marks runs of ended servers as failed. Runs of other live servers continue. */
   async #failInterrupted(): Promise<void> {
     const { store, clock, instanceId } = this.#options;
     const stateOf = await serverStates(store.children, instanceId, clock.nowMs(), isThere);
@@ -94,11 +94,11 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (cause) {
-    return errorCode(cause) === 'EPERM'; // the process exists and belongs to another user
+    return errorCode(cause) === 'EPERM'; // the process exists but belongs to another user
   }
 }
 
-/** Operations of plans on children: start one and wait for its end; end those of a run. */
+/** Child operations for plans: start a child and wait for its end; end the children of a run. */
 function planChildren(children: Children, store: FleetStore): PlanChildren {
   return {
     async run(input, hints: Hints, signal) {

@@ -18,7 +18,7 @@ const TOGGLES = {
   enableCNP: '--enable-cnp',
 } as const;
 
-/** The fleet: child agents, graphs, the blackboard, pheromones and plans. Only what is known without loading it. */
+/** The fleet: child agents, graphs, the blackboard, pheromones and plans. Known without loading its code. */
 export const fleet: Part = {
   name: 'fleet',
   isOn: (settings) => Object.keys(TOGGLES).some((toggle) => settings[toggle as keyof typeof TOGGLES]),

@@ -8,8 +8,7 @@ export type * from './ports/children.ts';
 export type * from './ports/graphs.ts';
 
 /**
- * Everything that the fleet stores. Every method is one transaction with its events, and may reject with
- * `StoreUnavailable`.
+ * The store of the fleet. Every method is one transaction including its events, and may reject with `StoreUnavailable`.
  */
 export interface FleetStore {
   readonly graphs: GraphStore;
@@ -18,7 +17,7 @@ export interface FleetStore {
   readonly children: ChildStore;
   readonly plans: PlanStore;
   readonly contracts: ContractStore;
-  /** Records events that belong to no change through the stores above. */
+  /** Records events without a change through the stores above. */
   record(events: readonly FleetEvent[]): Promise<void>;
 }
 
@@ -34,9 +33,7 @@ export interface ContractRecord {
 }
 
 export interface ContractStore {
-  /**
-   * Decides on the basis of the open awards (agent → number). `decide` must be pure, because it may be called again.
-   */
+  /** Makes an award. `decide` gets the number of open awards per agent, and must be pure: it may be called again. */
   announce(
     decide: (
       openAwards: ReadonlyMap<string, number>,
@@ -69,12 +66,12 @@ export interface PlanRecord {
 }
 
 export interface PlanStore {
-  /** Writes a new run, which replaces an ended run with the same id; `null` while that run is still in progress. */
+  /** Writes a new run, replacing an ended run with the same id; `null` if that run is still in progress. */
   begin(record: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null>;
-  /** Deletes the oldest ended runs beyond `atMost`. */
+  /** Updates a run, and deletes the oldest ended runs beyond `atMost`. */
   save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void>;
   get(runId: string): Promise<PlanRecord | null>;
-  /** Runs that have not ended; with `opId`, only those of that operation. */
+  /** Unfinished runs; with `opId`, only of that operation. */
   open(opId?: string): Promise<readonly PlanRecord[]>;
   /** The newest run of an operation. */
   byOperation(opId: string): Promise<PlanRecord | null>;
@@ -92,17 +89,17 @@ export interface PointChange {
   readonly nodeTotal: { readonly nodeId: string; readonly intensity: number; readonly updatedAt: number };
 }
 
-/** One field of pheromones. */
+/** Store of a pheromone field. */
 export interface FieldStore {
-  /** Adds to existing intensities, all or nothing; `null` if there is no room. */
+  /** Adds to intensities, all or none; `null` if there is no room. */
   mark(
     marks: readonly { readonly nodeId: string; readonly type: string; readonly intensity: number }[],
     events: (change: PointChange) => readonly FleetEvent[],
   ): Promise<readonly PointChange[] | null>;
   /**
-   * Replaces every point by the result of `change`, a few hundred per transaction; a point with intensity 0 is deleted.
+   * Replaces every point by the result of `change`, a few hundred per transaction; points with intensity 0 are deleted.
    *
-   * @param change - pure, because it may be called again; several steps must give the same result as one
+   * @param change - must be pure, because it may be called again; several applications must equal one
    */
   update(
     change: (point: StoredPoint, nowMs: number) => StoredPoint,
@@ -114,7 +111,7 @@ export interface FieldStore {
 /** An event of the fleet; the store adds its time. */
 export type FleetEvent = Omit<EventRecord, 'tsMs'>;
 
-/** The correlation of everything that a call created. */
+/** Correlation of everything created by a call. */
 export interface Correlation {
   readonly runId: string | null;
   readonly opId: string | null;
@@ -124,7 +121,7 @@ export interface Correlation {
   readonly childId: string | null;
 }
 
-/** Correlation that a call states. */
+/** Correlation stated in a call. */
 export interface Hints {
   readonly run_id?: string | undefined;
   readonly op_id?: string | undefined;
@@ -134,9 +131,9 @@ export interface Hints {
   readonly child_id?: string | undefined;
 }
 
-/** The caller: a child with its own address, or any other client. */
+/** The caller: a child with its own URL, or any other client. */
 export interface Caller {
-  /** `null` for the parent agent, a person or another program. */
+  /** `null` for a parent agent, a person or another program. */
   readonly childId: string | null;
 }
 
@@ -155,7 +152,7 @@ export function correlationOf(hints: Hints, caller?: Caller): Correlation {
   };
 }
 
-/** An event with the correlation of `about`. Payloads contain ids and numbers only. */
+/** Creates an event with the correlation of `about`. Payloads contain only ids and numbers. */
 export function eventOf(
   kind: string,
   about: Partial<Correlation>,

@@ -5,7 +5,7 @@ export class KeyedQueue {
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const mine = before.then(work, work);
-    const settled = mine.catch(() => undefined); // the caller handles the error; the next call only waits
+    const settled = mine.catch(() => undefined); // errors are handled by the caller; the next call only waits
     this.#last.set(key, settled);
     try {
       return await mine;

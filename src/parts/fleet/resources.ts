@@ -5,14 +5,14 @@ export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_nam
 
 const GRAPHS = 'sc://graphs/';
 
-/** The prefix of graph ids that a URI prefix implies; `''` if it allows any id. */
+/** The graph id prefix implied by a URI prefix; `''` if any id matches. */
 function graphIdIn(uriPrefix: string): string {
   if (!uriPrefix.startsWith(GRAPHS)) return '';
   const [id = ''] = uriPrefix.slice(GRAPHS.length).split('@', 1);
   try {
     return decodeURIComponent(id);
   } catch {
-    return ''; // the prefix ends inside an escape
+    return ''; // the prefix ends inside an escape sequence
   }
 }
 
@@ -27,9 +27,9 @@ export class FleetResources {
   }
 
   /**
-   * The newest resources of each kind; a URI consists of kind and ids.
+   * Newest resources of each kind; a URI consists of kind and ids.
    *
-   * @param uriPrefix - wanted prefix; the result may contain others as well
+   * @param uriPrefix - requested prefix; the result may contain others too
    */
   async list(limit: number, uriPrefix: string) {
     const all = { prefix: '', limit };

@@ -1,28 +1,28 @@
 /** Age of the last heartbeat after which a server counts as ended. */
 const STALE_MS = 10_000;
-/** `STALE_MS` for servers on another host: their processes cannot be checked from here, and clocks differ. */
+/** `STALE_MS` for servers on other hosts, whose processes cannot be checked from here and whose clocks may differ. */
 const STALE_ELSEWHERE_MS = 5 * 60_000;
 
-/** A server id with its host, so that other servers know whether they can see its processes. */
+/** A server id with its host, by which other servers can tell whether they can see its processes. */
 export function serverOn(host: string, id: string): string {
   return `${id}@${host}`;
 }
 
-/** State about the servers that share a store. */
+/** Facts about the servers that share a store. */
 interface Known {
   aliveSince(ms: number): Promise<ReadonlyMap<string, number>>;
 }
 
-/** The state of one server as seen from this one. */
+/** State of a server, as seen from this one. */
 export interface ServerState {
   readonly lives: boolean;
-  /** Its processes run on this host. */
+  /** Whether its processes run on this host. */
   readonly isHere: boolean;
 }
 
 /**
- * Whether other servers of a store are alive. A server of this host is alive if its process exists. A server elsewhere
- * (another machine or container) is alive if its last heartbeat is recent.
+ * Whether other servers of a store are alive. On this host, a server is alive if its process exists; elsewhere (another
+ * machine or container), if its last heartbeat is recent.
  *
  * @param self - this server
  * @param isThere - whether a process of this host exists
@@ -43,13 +43,13 @@ export async function serverStates(
   };
 }
 
-/** Whether two servers run on the same host, so that pids mean the same to both. */
+/** Whether two servers run on the same host and thus share pids. */
 export function isOnSameHost(server: string, other: string): boolean {
   const [host, otherHost] = [hostOf(server), hostOf(other)];
   return host === '' || host === otherHost;
 }
 
-/** `''` for a server of a version that did not record its host. */
+/** Host of a server; `''` for versions that did not record it. */
 function hostOf(server: string): string {
   const at = server.indexOf('@');
   return at < 0 ? '' : server.slice(at + 1);

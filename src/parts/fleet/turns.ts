@@ -1,10 +1,10 @@
 /** Work that may pause at each yield, so that a long computation does not block the event loop. */
 export type Turns<T> = Generator<undefined, T, undefined>;
 
-/** Duration of one turn, in milliseconds. */
+/** Duration of one time slice, in milliseconds. */
 const TURN_MS = 4;
 
-/** Runs the work to its end without a pause. */
+/** Runs the work to completion without a pause. */
 export function atOnce<T>(work: Turns<T>): T {
   for (;;) {
     const step = work.next();
@@ -12,7 +12,7 @@ export function atOnce<T>(work: Turns<T>): T {
   }
 }
 
-/** Runs the work in turns of a few milliseconds and serves other events in between. */
+/** Runs the work in time slices of a few milliseconds, serving other events in between. */
 export async function inTimeSlices<T>(work: Turns<T>): Promise<T> {
   let endMs = performance.now() + TURN_MS;
   for (;;) {
@@ -24,7 +24,7 @@ export async function inTimeSlices<T>(work: Turns<T>): Promise<T> {
   }
 }
 
-/** Resolves in the next turn of the event loop, so that other events are served first. */
+/** Resolves in the next event-loop turn, so that other events are served first. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

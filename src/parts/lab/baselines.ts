@@ -5,25 +5,25 @@ import type { EvalCase } from './cases.ts';
 import { isDeclaration, isHeading } from './structure.ts';
 import { terms } from './terms.ts';
 
-/** The input of a baseline. Only the oracle uses `needed`. */
+/** Input of a baseline. Only the oracle uses `needed`. */
 export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceType' | 'needed'> {
   readonly lines: readonly string[];
   /** Words of each line. */
   readonly words: readonly (readonly string[])[];
 }
 
-/** A simple way to rank lines. */
+/** A simple ranking of lines. */
 export interface Baseline {
   readonly name: string;
-  /** Keeps the lines in short gaps, where a cut would save less than its marker costs. */
+  /** Whether to keep lines in short gaps, where a cut would save less than its marker costs. */
   readonly closesGaps: boolean;
-  /** Structural lines are kept first, within the budget. */
+  /** Whether structural lines are kept first, within the budget. */
   readonly protect: boolean;
   /** Lines with higher scores are kept first; index 0 is line 1. */
   readonly scores: (input: BaselineInput) => Float64Array;
 }
 
-/** A generator of uniform numbers in [0, 1) that depend only on a key. */
+/** Generator of uniform numbers in [0, 1), determined by a key. */
 function seeded(key: string): () => number {
   const mask = (1n << 64n) - 1n;
   let state = BigInt(`0x${createHash('sha256').update(key).digest('hex').slice(0, 16)}`);
@@ -85,7 +85,7 @@ function bm25(goal: string, words: readonly (readonly string[])[], k1 = 1.2, b =
   });
 }
 
-/** Spreads scores over their neighbours; `weight(d)` is the share that a line at distance `d` gets. */
+/** Spreads scores over neighbouring lines; `weight(d)` is the share for a line at distance `d`. */
 function smooth(raw: Float64Array, reach: number, weight: (distance: number) => number): Float64Array {
   const weights = Float64Array.from({ length: reach + 1 }, (_, d) => weight(d));
   const out = new Float64Array(raw.length);
@@ -115,7 +115,7 @@ function opensBlock(line: string): boolean {
   );
 }
 
-/** Number of the definition or section that each line belongs to. */
+/** Number of the definition or section of each line. */
 function blocksOf(lines: readonly string[], sourceType: SourceType): number[] {
   let block = 0;
   let size = 0;
@@ -138,7 +138,7 @@ const HOT =
 const COLD =
   /\b(?:0 (?:errors|failures|failed)|no errors|error_?log|errors?=0|failures?[:=] ?0|--fail|fail-fast|-Werror|ignore.?error)\b/i;
 
-/** Rare lines that look like failures, later ones preferred. The goal hardly matters in logs. */
+/** Rare lines that look like failures, preferring later ones, because the goal hardly matters in logs. */
 function rareFailures(input: BaselineInput): Float64Array {
   const { lines, goal, words } = input;
   const shapes = lines.map((line) =>
@@ -188,7 +188,7 @@ function oracle({ needed, lines }: BaselineInput): Float64Array {
   });
 }
 
-/** In the order of the report. `random` and `oracle` are the ends of the scale. */
+/** Baselines in report order. `random` and `oracle` are the ends of the scale. */
 export const BASELINES: readonly Baseline[] = [
   { name: 'random', closesGaps: false, protect: false, scores: randomBlocks },
   { name: 'head+tail', closesGaps: false, protect: false, scores: headAndTail },

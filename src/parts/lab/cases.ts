@@ -5,7 +5,7 @@ import { type FileChange, listChanges, listCommits, listHunks, type OldRange, ty
 import { type ObjectAnswer, ObjectReader } from './object-reader.ts';
 import { terms } from './terms.ts';
 
-/** Trailers and references that do not describe the purpose of a change. */
+/** Trailer keys that do not describe the purpose of a change. */
 const TRAILERS = new Set(
   `signed-off-by, co-authored-by, co-developed-by, reviewed-by, acked-by, tested-by, reported-by, suggested-by,
   helped-by, assisted-by, approved-by, cc, change-id, bug, issue, closes, close, fixes, resolves, refs, ref, see,
@@ -22,7 +22,7 @@ function isTrailer(line: string): boolean {
   if (colon > 0 && TRAILERS.has(text.slice(0, colon).toLowerCase())) {
     const key = text.slice(0, colon).toLowerCase();
     const value = text.slice(colon + 1).trim();
-    // "fix"-like keys may open a subject line ("Fixes: crash when …"); a reference holds a number or an address.
+    // "fix"-like keys may begin a subject line ("Fixes: crash when …"); a reference contains a number or a URL.
     return key.includes('-') || /^(?:#|gh-|https?:|[\w./-]*#\d)/i.test(value) || value.includes('@');
   }
   return TRAILERS.has(word.toLowerCase()) && /^(?:#|gh-|https?:|[\w./-]{0,80}#\d)/i.test(next);
@@ -33,10 +33,7 @@ function withoutNumbers(line: string): string {
   return line.replaceAll(/ ?\((?:gh-|#)\d{1,9}\)/gi, '').replaceAll(/ #\d{1,9}\b/g, '');
 }
 
-/**
- * The goal from a commit message: the message without trailers, lone addresses and issue numbers, at most 3,000
- * characters.
- */
+/** Derives a goal from a commit message: without trailers, bare URLs and issue numbers, at most 3,000 characters. */
 export function goalFromMessage(message: string): string {
   const kept: string[] = [];
   for (const raw of message.slice(0, 20_000).split('\n')) {
@@ -52,10 +49,10 @@ export function goalFromMessage(message: string): string {
 
 const DOCS = new Set(['md', 'mdx', 'markdown', 'rst', 'txt', 'adoc', 'asciidoc', 'org', 'textile', 'tex', 'pod']);
 
-/** Files without an ending that hold prose. */
+/** Prose files without an extension. */
 const PROSE_NAMES = new Set('readme changes changelog news history authors contributing todo license'.split(' '));
 
-/** Names and endings of files that programs write: nobody reads them for a change's meaning. */
+/** Names and extensions of generated files, which nobody reads to understand a change. */
 const GENERATED_NAMES = new Set(
   `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock cargo.lock poetry.lock uv.lock pdm.lock
   pipfile.lock composer.lock gemfile.lock go.sum flake.lock`.split(/\s+/),
@@ -66,21 +63,21 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
 }
 
-/** The ending of a path without the dot, in lower case, or the whole name of a file that has none. */
+/** Extension of a path without the dot, in lower case, or the whole name if there is none. */
 function fileTypeOf(path: string): string {
   const name = nameOf(path);
   const dot = name.lastIndexOf('.');
   return dot > 0 ? name.slice(dot + 1) : name;
 }
 
-/** The source type of a repository's file in `prune_text`. */
+/** `prune_text` source type of a file. */
 function sourceTypeOf(path: string): SourceType {
   const type = fileTypeOf(path);
   if (DOCS.has(type) || PROSE_NAMES.has(type)) return 'docs';
   return type === 'log' ? 'logs' : 'code';
 }
 
-/** Whether a file is a lock file, a snapshot, minified or otherwise written by a program. */
+/** Whether a file is generated: a lock file, a snapshot, minified code or similar. */
 function isGenerated(path: string): boolean {
   const name = nameOf(path);
   return GENERATED_NAMES.has(name) || GENERATED_ENDINGS.some((ending) => name.endsWith(ending));
@@ -114,9 +111,9 @@ export type SkipReason =
 export interface SampleOptions {
   readonly cases: number;
   readonly seed: number;
-  /** A commit that touches more paths than this is a mass edit. */
+  /** Commits that touch more paths are mass edits and skipped. */
   readonly maxFiles: number;
-  /** Called before each commit with the numbers of cases and of examined commits so far. */
+  /** Called before each commit with the number of cases and of examined commits so far. */
   readonly onProgress?: (made: number, commitsSeen: number) => void;
 }
 
@@ -124,11 +121,11 @@ export const MIN_CHARS = 4000;
 const MIN_LINES = 60;
 export const MAX_BYTES = 1_000_000;
 const MAX_LINES = 20_000;
-/** Maximum number of commits of the history that are read. */
+/** Maximum number of commits read from the history. */
 const MAX_COMMITS = 200_000;
 const BATCH = 48;
 
-/** The population of a sample, and what was left out. */
+/** Population of a sample, and what was excluded. */
 export class SampleReport {
   readonly skipped = new Map<SkipReason, number>();
   /** Commits in the examined history with exactly one parent. */
@@ -141,7 +138,7 @@ export class SampleReport {
   }
 }
 
-/** The lines that ranges on the old side of a diff cover. An insertion counts as the two lines around it. */
+/** Lines covered by ranges on the old side of a diff. An insertion counts as the two lines around it. */
 export function neededLines(ranges: readonly OldRange[], lineCount: number): number[] {
   const out = new Set<number>();
   for (const { start, count } of ranges) {
@@ -152,13 +149,13 @@ export function neededLines(ranges: readonly OldRange[], lineCount: number): num
   return [...out].sort((a, b) => a - b);
 }
 
-/** Decodes a blob, or returns `null` for one that is not text. A byte order mark stays. */
+/** Decodes a blob; `null` if it is not text. A byte order mark is kept. */
 export function decodeText(data: Buffer): string | null {
   if (data.subarray(0, 8000).includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
   } catch {
-    return null; // not UTF-8: an agent would not have read it as it is
+    return null; // not UTF-8, so an agent would not have read it unchanged
   }
 }
 
@@ -175,7 +172,7 @@ function shuffled(commits: readonly string[], seed: number): string[] {
   return keyed.sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, id]) => id);
 }
 
-/** Makes the case of one changed file, or returns the reason why there is none. */
+/** Creates a case from one changed file, or returns the reason for skipping it. */
 async function caseOf(
   reader: ObjectReader,
   change: FileChange,
@@ -204,8 +201,8 @@ async function caseOf(
 }
 
 /**
- * Draws cases from a repository's history: commits in an order that the seed alone decides, every usable file of each,
- * until there are enough. The same history and options give the same cases.
+ * Draws cases from a repository's history: commits in an order determined by the seed, with every usable file, until
+ * there are enough. Equal histories and options give equal cases.
  *
  * @throws UserError
  */

@@ -7,7 +7,7 @@ import { type EvaluateOptions, evaluateCase, newTotals } from './evaluate.ts';
 import { openRepository } from './git.ts';
 import { buildReport, renderReport } from './report.ts';
 
-/** A whole number option, or its default. */
+/** Parses a whole-number option, or returns its default. */
 function wholeOption(call: Call, name: string, least: number, otherwise: number): number {
   const text = textOption(call, name);
   if (text === undefined) return otherwise;
@@ -16,7 +16,7 @@ function wholeOption(call: Call, name: string, least: number, otherwise: number)
   throw new UsageError(`--${name} takes a whole number, ${least} or more, not ${JSON.stringify(text)}`);
 }
 
-/** The last one is the proxy's own; two milder ones show the curve. */
+/** The last ratio is the proxy's default; two milder ones show the curve. */
 const DEFAULT_RATIOS = '0.5,0.7,0.9';
 
 function ratiosOf(call: Call): number[] {
@@ -32,7 +32,7 @@ function originOf(call: Call): 'unknown' | 'read' {
   throw new UsageError(`--origin is unknown or read, not ${JSON.stringify(origin)}`);
 }
 
-/** `mcp-pruner eval`: how well the pruner keeps the lines that the next commits of a repository change. */
+/** `mcp-pruner eval`: measures how well the pruner keeps lines changed by a repository's next commits. */
 export const evalCommand: Command = {
   usage: 'eval --git <repository> [options]',
   about: [

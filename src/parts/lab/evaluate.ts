@@ -8,7 +8,7 @@ import { structuralLines } from './structure.ts';
 import type { CaseRow } from './summary.ts';
 import { terms } from './terms.ts';
 
-/** The name of the system under test in the rows. */
+/** Name of the system under test in the rows. */
 export const PRUNER = 'mcp-pruner';
 
 export interface EvaluateOptions {
@@ -17,24 +17,22 @@ export interface EvaluateOptions {
   readonly minKeepLines: number;
   readonly origin: Origin;
   readonly plan: (input: PruneInput) => Plan;
-  /**
-   * All markers but the first are short, for the baselines as well. Default: full markers, as `prune_text` writes them.
-   */
+  /** Whether all markers but the first are short, for baselines too. Default: full markers, as in `prune_text`. */
   readonly shortMarkers?: boolean;
-  /** Leaves out the baselines between `random` and `oracle`. */
+  /** Skips the baselines between `random` and `oracle`. */
   readonly quick?: boolean;
 }
 
-/** The totals of a run. */
+/** Totals of a run. */
 export interface EvaluationTotals {
-  /** Outcomes at the budget of each ratio. */
+  /** Outcomes at each ratio's budget. */
   readonly rows: CaseRow[];
-  /** Outcomes at the number of lines that the pruner kept. */
+  /** Outcomes with the same number of lines as kept by the pruner. */
   readonly matched: CaseRow[];
   bytes: number;
-  /** CPU time that planning took. */
+  /** CPU time for planning, in milliseconds. */
   planMs: number;
-  /** Plans that broke a bound or whose cuts were not in order. */
+  /** Number of plans that exceeded a limit, or with unordered cuts. */
   violations: number;
 }
 
@@ -42,7 +40,7 @@ export function newTotals(): EvaluationTotals {
   return { rows: [], matched: [], bytes: 0, planMs: 0, violations: 0 };
 }
 
-/** Whether a plan's cuts are in order, apart, inside the text and within the bounds. */
+/** Whether a plan's cuts are ordered, disjoint, inside the text and within the limits. */
 export function keepsBounds(plan: Plan, lineCount: number, ratio: number, minKeep: number): boolean {
   let last = 0;
   let cut = 0;
@@ -54,7 +52,7 @@ export function keepsBounds(plan: Plan, lineCount: number, ratio: number, minKee
   return cut === 0 || (cut <= ratio * lineCount + 1e-6 && lineCount - cut >= Math.min(lineCount, minKeep));
 }
 
-/** Runs the pruner and the baselines on one case and adds the outcome to the totals. */
+/** Runs the pruner and the baselines on one case, and adds the outcomes to the totals. */
 export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: EvaluationTotals): void {
   const { ratios, minKeepLines, shortMarkers: areShort } = options;
   const lines = splitLines(item.text);
@@ -70,10 +68,10 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
       sourceType: item.sourceType,
       hints: item.path === '' ? { origin: options.origin } : { origin: options.origin, path: item.path },
       limits: { maxPruneRatio: ratio, minKeepLines },
-      // texts of unknown origin are cut as `prune_text` would cut them
+      // texts of unknown origin are cut as by `prune_text`
       asked: options.origin === 'unknown',
     };
-    const began = process.cpuUsage(); // CPU time, not wall-clock time, because other processes may use the machine
+    const began = process.cpuUsage(); // CPU time instead of wall-clock time, because other processes may be running
     const plan = options.plan(input);
     const { user, system } = process.cpuUsage(began);
     totals.planMs += (user + system) / 1000;

@@ -9,7 +9,7 @@ export interface Repository {
   readonly head: string;
 }
 
-/** One file that a commit changed in place (same path before and after). */
+/** A file that a commit changed in place (same path before and after). */
 export interface FileChange {
   readonly path: string;
   readonly oldBlob: string;
@@ -24,10 +24,10 @@ export interface OldRange {
   readonly count: number;
 }
 
-/** A child without output for this long is ended. */
+/** A child process without output for this long is killed. */
 export const SILENCE_MS = 120_000;
 
-/** Options that keep the repository's and the user's configuration from running programs or using the network. */
+/** Options that prevent repository and user configuration from running programs or using the network. */
 const SAFE = [
   '--no-pager',
   '-c',
@@ -41,12 +41,12 @@ const SAFE = [
 /** A git process with all three streams. */
 export type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Starts git on a repository; the caller ends it. */
+/** Starts git in a repository; the caller ends it. */
 export function startGit(path: string, args: readonly string[]): GitChild {
   return spawn('git', [...SAFE, '-C', path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** Why a child failed, from its stderr: the line with `fatal`, or else the last line. */
+/** Failure reason from a child's stderr: the line with `fatal`, or else the last line. */
 export function failureReasonOf(child: GitChild): () => string {
   let tail = '';
   child.stderr.setEncoding('utf8');
@@ -61,10 +61,10 @@ export function failureReasonOf(child: GitChild): () => string {
 }
 
 /**
- * Runs git and yields its output line by line (without LF), as it arrives. A line is cut at 4,096 characters: only ids,
- * names and hunk headers are read here.
+ * Runs git and streams its output line by line (without LF). Lines are truncated to 4,096 characters, since only ids,
+ * names and hunk headers are read.
  *
- * @throws UserError when git is missing, fails, or falls silent
+ * @throws UserError if git is missing, fails, or stops producing output
  */
 async function* gitLines(path: string, args: readonly string[], input = '', separator = '\n'): AsyncGenerator<string> {
   const child = startGit(path, args);
@@ -115,22 +115,22 @@ async function firstLine(path: string, args: readonly string[]): Promise<string>
 /**
  * Finds the repository at a path.
  *
- * @throws UserError when there is none, or when it has no commit
+ * @throws UserError if there is none, or it has no commit
  */
 export async function openRepository(path: string): Promise<Repository> {
   try {
     await firstLine(path, ['rev-parse', '--git-dir']);
   } catch (cause) {
-    // git reports a missing folder as one it "cannot change to"; its other messages are passed on as they are
+    // git reports a missing folder as one it "cannot change to"; other messages are passed on unchanged
     const plain = cause instanceof UserError && /not a git repository|cannot change to/.test(cause.message);
     throw plain ? new UserError(`not a git repository: ${path}`, { cause }) : cause;
   }
-  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => ''); // reported below
+  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => ''); // an error is reported below
   if (head === '') throw new UserError(`the repository has no commit: ${path}`);
   return { path, head };
 }
 
-/** Of the newest `limit` commits, those with exactly one parent, and the number of merges. */
+/** The newest `limit` commits: those with exactly one parent, and the number of merges. */
 export async function listCommits(repo: Repository, limit: number): Promise<{ commits: string[]; merges: number }> {
   const commits: string[] = [];
   let merges = 0;
@@ -144,7 +144,7 @@ export async function listCommits(repo: Repository, limit: number): Promise<{ co
 
 const DIFF = ['diff-tree', '--stdin', '-r', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
 
-/** The regular files that each commit changed in place, and the number of all paths that it touched. */
+/** Regular files changed in place by each commit, and the number of all touched paths. */
 export async function listChanges(
   repo: Repository,
   commits: readonly string[],
@@ -153,7 +153,7 @@ export async function listChanges(
   let current: { touched: number; files: FileChange[] } | undefined;
   let entry: string[] | undefined;
   const input = `${commits.join('\n')}\n`;
-  // With -z a record is ":modes ids status" NUL "path" NUL, and a commit's own id stands alone.
+  // With -z, a record is ":modes ids status" NUL "path" NUL, and the commit's id is a record by itself.
   for await (const field of gitLines(repo.path, [...DIFF, '--raw', '--no-abbrev', '-z'], input, '\0')) {
     if (entry !== undefined) {
       const [oldMode = '', newMode = '', oldBlob = '', newBlob = '', status] = entry;
@@ -171,22 +171,21 @@ export async function listChanges(
   return out;
 }
 
-/** Reads `@@ -start,count +…`; a count that is absent is 1. */
+/** Parses `@@ -start,count +…`; a missing count is 1. */
 function parseHunk(line: string): OldRange | null {
   const [, start, count] = /^@@ -(\d+)(?:,(\d+))? \+/.exec(line) ?? [];
   return start === undefined ? null : { start: Number(start), count: count === undefined ? 1 : Number(count) };
 }
 
 /**
- * The changed ranges of files, by `<commit> <old blob id>` (paths may be quoted, ids never are). Files that git
- * considers binary have no entry.
+ * Changed ranges of files, keyed by `<commit> <old blob id>` because paths may be quoted. Binary files have no entry.
  */
 export async function listHunks(repo: Repository, commits: readonly string[]): Promise<Map<string, OldRange[]>> {
   const out = new Map<string, OldRange[]>();
   let hunks: OldRange[] = [];
   let commit = '';
   const input = `${commits.join('\n')}\n`;
-  // With no context every line of a hunk's body begins with + - or \, so headers cannot be mistaken.
+  // Without context lines, every line of a hunk begins with + - or \, so headers are unambiguous.
   for await (const line of gitLines(repo.path, [...DIFF, '-p', '-U0', '--full-index', '--histogram'], input)) {
     if (line.startsWith('@@ ')) {
       const range = parseHunk(line);

@@ -9,10 +9,7 @@ interface Waiting {
   readonly reject: (cause: Error) => void;
 }
 
-/**
- * Reads objects from one long-lived `git cat-file --batch`. Objects that are too large are skipped without being
- * buffered.
- */
+/** Reads objects from one long-lived `git cat-file --batch`. Oversized objects are skipped without buffering. */
 export class ObjectReader {
   readonly #child: GitChild;
   readonly #maxBytes: number;
@@ -20,7 +17,7 @@ export class ObjectReader {
   #header = Buffer.alloc(0);
   #parts: Buffer[] | null = null;
   #size = 0;
-  /** Remaining bytes of the current object, its closing LF included; -1 between objects. */
+  /** Remaining bytes of the current object including its final LF; -1 between objects. */
   #left = -1;
   #failure: UserError | null = null;
 
@@ -87,7 +84,7 @@ export class ObjectReader {
     }
   }
 
-  /** Takes `<id> <type> <size>` or `<id> missing`. */
+  /** Parses `<id> <type> <size>` or `<id> missing`. */
   #open(header: string): void {
     const size = Number(header.split(' ')[2]);
     if (!Number.isInteger(size)) {

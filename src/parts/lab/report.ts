@@ -22,18 +22,18 @@ export interface EvaluationReport {
   /** Code, docs and logs separately. */
   readonly byFamily: readonly GroupSummary[];
   readonly byType: readonly GroupSummary[];
-  /** The baselines with the same number of lines as the pruner kept in each case. */
+  /** Baselines that keep the same number of lines as the pruner in each case. */
   readonly sameLines: GroupSummary;
-  /** Recall of each baseline's curve at the pruner's savings, ratio by ratio. */
+  /** Recall of each baseline at the pruner's savings, per ratio. */
   readonly recallAtSameSaving: Readonly<Record<string, readonly number[]>>;
-  /** CPU time of planning. */
+  /** CPU time of planning, in milliseconds per megabyte. */
   readonly msPerMb: number;
   readonly violations: number;
 }
 
-/** A file type with fewer cases than this is reported under `other`. */
+/** File types with fewer cases are reported under `other`. */
 const MIN_GROUP = 5;
-/** Minimum number of cases for a skill. Set by hand: with twenty cases, its 95 % interval is about .2 wide. */
+/** Minimum number of cases for a skill figure. Set by hand: with twenty cases, the 95 % interval is about .2 wide. */
 const MIN_SKILL_CASES = 20;
 
 const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;
@@ -155,9 +155,9 @@ function skillLine(report: EvaluationReport): string {
 }
 
 /**
- * The report as plain text for a terminal; shares in percent.
+ * Formats the report as plain text, with shares in percent.
  *
- * @param width - of the terminal, in characters; without it nothing is wrapped or divided
+ * @param width - terminal width in characters; without it, nothing is wrapped or split
  */
 export function renderReport(report: EvaluationReport, width?: number): string {
   const { commits } = report;

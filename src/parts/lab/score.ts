@@ -5,24 +5,24 @@ import type { LineRange } from '../../engine/types.ts';
 
 /** The outcome of one system on one case at one ratio. Shares are 0..1. */
 export interface Outcome {
-  /** Share of the needed lines that stayed. */
+  /** Share of needed lines that stayed. */
   readonly recall: number;
   readonly savedChars: number;
   readonly savedTokens: number;
   readonly keptLines: number;
-  /** Share of the structural lines that stayed; `null` if there are none. */
+  /** Share of structural lines that stayed; `null` if there are none. */
   readonly structure: number | null;
 }
 
-/** An id as long as the real ones, so that every system pays the same for a marker. */
+/** An id of realistic length, so that markers cost the same for every system. */
 export const SAMPLE_ID = 'prn_000000000000';
 
-/** Minimum number of lines that a result must keep under the bounds. */
+/** Minimum number of lines to keep under the limits. */
 export function budgetFor(lineCount: number, ratio: number, minKeep: number): number {
   return Math.max(Math.min(lineCount, minKeep), lineCount - Math.floor(ratio * lineCount + 1e-9));
 }
 
-/** Runs of flags that are `value`, as 1-based inclusive ranges. */
+/** Runs of flags with the given `value`, as 1-based inclusive ranges. */
 export function runsOf(flags: Uint8Array, value: 0 | 1): LineRange[] {
   const out: LineRange[] = [];
   for (let i = 0; i < flags.length; i++) {
@@ -34,21 +34,21 @@ export function runsOf(flags: Uint8Array, value: 0 | 1): LineRange[] {
   return out;
 }
 
-/** Flags of the lines that stay. */
+/** Flags of the kept lines. */
 export function keptBy(cuts: readonly LineRange[], lineCount: number): Uint8Array {
   const kept = new Uint8Array(lineCount).fill(1);
   for (const { startLine, endLine } of cuts) kept.fill(0, startLine - 1, endLine);
   return kept;
 }
 
-/** How the markers of a selection are written. */
+/** Format of the markers of a selection. */
 export interface Markers {
   readonly reasonOf?: (cut: LineRange) => string;
-  /** All but the first are short, as the proxy writes them. */
+  /** Whether all but the first are short, as in the proxy. */
   readonly areShort?: boolean;
 }
 
-/** Measures a selection of lines; the characters of markers count against it. */
+/** Measures a selection of lines, counting the characters of markers against it. */
 export function outcomeOf(
   lines: Lines,
   kept: Uint8Array,
@@ -92,8 +92,8 @@ export function outcomeOf(
 export type Point = readonly [saved: number, recall: number];
 
 /**
- * The recall-versus-saving curve through a group's means. It begins at `(0, 1)` (everything kept) and ends at `(1, 0)`
- * (everything cut). Recall at a saving is the best recall at that saving or a higher one.
+ * The recall-versus-saving curve through a group's means, from `(0, 1)` (everything kept) to `(1, 0)` (everything cut).
+ * Recall at a saving is the best recall at that or a higher saving.
  */
 function curveOf(points: readonly Point[]): Point[] {
   const clamped = points.map(([saved, recall]): Point => [Math.max(0, Math.min(1, saved)), recall]);
@@ -116,7 +116,7 @@ export function areaOf(points: readonly Point[]): number {
   return area;
 }
 
-/** Recall of the curve at a saving, interpolated linearly between its points. */
+/** Recall at a saving, linearly interpolated between the curve's points. */
 export function recallAt(points: readonly Point[], saved: number): number {
   const curve = curveOf(points);
   for (let i = 0; i + 1 < curve.length; i++) {

@@ -1,4 +1,4 @@
-/** Keeps the lines in holes of one or two lines inside the text. */
+/** Keeps lines in gaps of one or two lines inside the text. */
 function closeGaps(kept: Uint8Array): number {
   const n = kept.length;
   let size = 0;
@@ -19,9 +19,9 @@ function closeGaps(kept: Uint8Array): number {
 }
 
 /**
- * The best-scored lines within a budget.
+ * Selects the best-scored lines within a budget.
  *
- * @param first - flags of lines that go before all others, or `null`
+ * @param first - flags of lines to select first, or `null`
  * @returns one flag per line; at most `budget` are set
  */
 export function select(

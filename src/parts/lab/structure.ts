@@ -1,6 +1,6 @@
 import type { SourceType } from '../../engine/types.ts';
 
-/** Only this many characters of a line are read, which bounds the cost of the patterns below. */
+/** Maximum number of characters read per line, which limits the cost of the patterns below. */
 const HEAD = 400;
 
 const MODIFIERS = new Set(
@@ -34,7 +34,7 @@ function isImport(line: string): boolean {
   return /^(?:const|let|var)\s/.test(line) && line.includes('require(');
 }
 
-/** `int main(int argc, …`: at column 0, with a word before the name and no semicolon in the line. */
+/** Matches `int main(int argc, …`: at column 0, with a word before the name and no semicolon. */
 function isCHead(line: string): boolean {
   const open = line.indexOf('(');
   if (open < 3 || !/^[A-Za-z_]/.test(line) || line.includes(';')) return false;
@@ -64,15 +64,15 @@ export function isDeclaration(raw: string): boolean {
 const FAILURE = /error|exception|traceback|fatal|panic|fail/i;
 const RULE = /^(?:=+|-{4,}|~{4,}|\^{4,})\s*$/;
 
-/** Whether a line is a heading, the rule under one, or a code fence. */
+/** Whether a line is a heading, a heading's underline, or a code fence. */
 export function isHeading(raw: string): boolean {
   const line = raw.slice(0, HEAD);
   return /^#{1,6}\s/.test(line) || RULE.test(line) || line.trimStart().startsWith('```');
 }
 
 /**
- * The structural lines of a text: declarations in code, failures in logs, headings in documents. Only the measurement
- * uses them; the engine has its own rules.
+ * The structural lines of a text: declarations in code, failures in logs, headings in documents. Used only for
+ * measurements; the engine has its own rules.
  *
  * @returns one flag per line; index 0 is line 1
  */
@@ -83,7 +83,7 @@ export function structuralLines(lines: readonly string[], sourceType: SourceType
     else if (sourceType === 'logs') flags[i] = FAILURE.test(line.slice(0, HEAD)) ? 1 : 0;
     else if (isHeading(line)) {
       flags[i] = 1;
-      // The title of a reStructuredText section stands above its rule.
+      // The title of a reStructuredText section precedes its underline.
       const isTitle = /^[=\-~^]{4,}\s*$/.test(line) && (lines[i - 1] ?? '').trim() !== '';
       if (isTitle) flags[i - 1] = 1;
     }

@@ -1,7 +1,7 @@
 import type { SourceType } from '../../engine/types.ts';
 import { areaOf, mean, type Outcome, type Point, recallAt } from './score.ts';
 
-/** Outcomes of one case: by system, then one for each ratio. */
+/** Outcomes of one case: by system, then one per ratio. */
 export interface CaseRow {
   /** File type. */
   readonly group: string;
@@ -9,11 +9,11 @@ export interface CaseRow {
   readonly systems: ReadonlyMap<string, readonly Outcome[]>;
 }
 
-/** Means over the cases of a group at one ratio; shares 0..1. */
+/** Means over a group's cases at one ratio; shares 0..1. */
 export interface AtRatio {
   readonly ratio: number;
   readonly recall: number;
-  /** Share of cases in which every needed line stayed. */
+  /** Share of cases in which all needed lines stayed. */
   readonly allKept: number;
   readonly savedTokens: number;
   readonly savedChars: number;
@@ -56,7 +56,7 @@ function skillOf(area: number, low: number, high: number): number {
   return high > low ? (area - low) / (high - low) : Number.NaN;
 }
 
-/** Names of the systems in the rows, in the order in which they were put there. */
+/** Names of the systems in the rows, in insertion order. */
 function systemNames(rows: readonly CaseRow[]): string[] {
   return [...(rows[0]?.systems.keys() ?? [])];
 }
@@ -83,7 +83,7 @@ export function summarise(group: string, rows: readonly CaseRow[], ratios: reado
   return { group, cases: rows.length, systems };
 }
 
-/** Recall of a system's curve at the very savings (in characters) that another one reached, ratio by ratio. */
+/** Recall of a system at the savings (in characters) that another system reached, per ratio. */
 export function recallAtSavingsOf(summary: GroupSummary, system: string, other: string): number[] {
   const curve =
     summary.systems.find((s) => s.name === system)?.points.map((p): Point => [p.savedChars, p.recall]) ?? [];
@@ -91,7 +91,7 @@ export function recallAtSavingsOf(summary: GroupSummary, system: string, other: 
   return points.map((p) => recallAt(curve, p.savedChars));
 }
 
-/** xorshift32: a reproducible random generator for the bootstrap, determined by its seed. */
+/** Seeded xorshift32 generator, for a reproducible bootstrap. */
 function chance(seed: number): (below: number) => number {
   let state = seed | 1;
   return (below) => {

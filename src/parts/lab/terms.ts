@@ -1,6 +1,6 @@
 /**
- * Words of a goal or a line for the baselines. Kept apart from the engine's own word splitting, so that a change there
- * does not move the yardstick.
+ * Stop words for the baselines. Separate from the engine's word splitting, so that changes there do not affect the
+ * baselines.
  */
 const STOP = new Set(
   `a an and any are as at be been but by can cannot could did do does doing done for from get got had has have how i if
@@ -23,10 +23,10 @@ function stem(word: string): string {
 
 const WORD = /[A-Za-z_][A-Za-z0-9_]*|\d{3,}/g;
 const PART = /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g;
-/** Longer runs are data, not words, and `PART` looks ahead in runs of capitals. */
+/** Longer runs are data, and `PART` looks ahead in runs of capitals. */
 const MAX_WORD = 200;
 
-/** Identifiers in lower case and their parts (camelCase, snake_case), lightly stemmed, stop words left out. */
+/** Lower-case identifiers and their parts (camelCase, snake_case), lightly stemmed, without stop words. */
 export function terms(text: string): string[] {
   const out: string[] = [];
   for (const word of text.match(WORD) ?? []) {

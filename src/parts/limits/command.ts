@@ -3,7 +3,7 @@ import { withStore } from '../../cli/open-store.ts';
 import { readLimits } from './report.ts';
 import { limitsText } from './text.ts';
 
-/** `mcp-pruner limits`: what subscriptions have left, and who used it. */
+/** `mcp-pruner limits`: remaining limits of subscriptions, and usage by session. */
 export const limitsCommand: Command = {
   usage: 'limits [--json]',
   about:

@@ -9,7 +9,7 @@ interface Session {
   readonly project: string;
   readonly request: AnsweredRequest;
   readonly tokens: number;
-  /** The conversations of the session, the newest ones. */
+  /** The newest conversations of the session. */
   readonly conversations: readonly string[];
 }
 
@@ -17,13 +17,13 @@ const MAX_SESSIONS = 1_000;
 const MAX_CONVERSATIONS = 20;
 const HOUR_MS = 3_600_000;
 const MILLION = 1_000_000;
-/** A request of another model with less than this share of the context is a side request, such as for a title. */
+/** Requests to another model below this share of the context are side requests, for example for a title. */
 const SIDE_SHARE = 0.25;
-/** What a context holds after a compaction, and the length of the summary, in tokens: the medians of recorded ones. */
+/** Size of a context after a compaction, and of the summary, in tokens; medians of recorded ones. */
 const COMPACTED_TOKENS = 25_000;
 const SUMMARY_TOKENS = 2_500;
 
-/** Follows the contexts of sessions, in memory: the newest thousand. */
+/** Tracks the contexts of the newest thousand sessions, in memory. */
 export class SessionMeter {
   readonly #sessions = new BoundedMap<string, Session>(MAX_SESSIONS);
   readonly #prices: Pick<Prices, 'of'>;
@@ -51,8 +51,8 @@ export class SessionMeter {
   /**
    * The last request of a session.
    *
-   * @param name - the client's id of the session; `null` for the one that was active last
-   * @param project - only a session of this project
+   * @param name - the client's session id; `null` for the most recently active session
+   * @param project - restricts the search to this project
    */
   find(name: string | null, project?: string): Session | null {
     if (name === null) {
@@ -69,7 +69,7 @@ export class SessionMeter {
     );
   }
 
-  /** The newest session whose last request was of this conversation. */
+  /** The newest session whose last request belongs to this conversation. */
   ofConversation(conversation: string): Session | null {
     return [...this.#sessions.values()].findLast(({ request }) => request.conversationId === conversation) ?? null;
   }
@@ -110,7 +110,7 @@ function writeRate(rates: Rates, isHour: boolean): number {
   return Math.max(rates.input, isHour ? rates.write1h : rates.write5m);
 }
 
-/** A compaction reads the context, and writes a summary and the shorter context; each later turn reads less. */
+/** Turns until the savings of a compaction exceed its cost of reading the context and writing a summary. */
 export function compactPaysAfter(rates: Rates, tokens: number, isHour: boolean): number | null {
   const savedTokens = tokens - COMPACTED_TOKENS;
   if (savedTokens <= 0 || rates.read <= 0) return null;
@@ -118,7 +118,7 @@ export function compactPaysAfter(rates: Rates, tokens: number, isHour: boolean):
   return Math.ceil(cost / (savedTokens * rates.read));
 }
 
-/** Adds up what cuts saved in the conversations of a session, in dollars, reading each bill once. */
+/** Sums up the dollars saved by cuts in a session's conversations, reading each bill once. */
 export class SavedDollars {
   readonly #turns: LedgerStore['turns'];
   readonly #known = new BoundedMap<string, { readonly last: string; readonly dollars: number }>(MAX_SESSIONS);

@@ -47,7 +47,7 @@ export async function openLimits(services: Services): Promise<OpenPart> {
 
 const PAGE_QUERY = z.object({ conversation: name.optional() });
 
-/** The limits, or the shares and the context of one conversation. */
+/** The limits, or one conversation's shares and context. */
 function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: StatusFigures): Answer {
   return async (req) => {
     const { conversation } = queryOf(req, PAGE_QUERY);

@@ -1,6 +1,6 @@
 import type { Part } from '../../app/part.ts';
 
-/** What a subscription has left, and who used it. It only observes answers. */
+/** Limits of subscriptions, and their usage. Only observes answers. */
 export const limits: Part = {
   name: 'limits',
   isOn: (_settings, transport) => transport === 'http',

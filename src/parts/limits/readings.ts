@@ -10,9 +10,9 @@ const SELECT = `SELECT account, provider, plan, name AS "window", minutes, reset
   session, conversation, key_id AS "keyId", model, started_ms AS "startedMs", ended_ms AS "endedMs", weight
   FROM main.limit_reading`;
 
-/** Maximum number of readings that one report considers, the newest ones. */
+/** Maximum number of readings per report, newest first. */
 const MAX_READ = 300_000;
-/** Some readings of a window give a reset that is this much earlier, in seconds. */
+/** Some readings report a reset that is earlier by up to this, in seconds. */
 const LATE_S = 600;
 
 /** Adds readings. */
@@ -30,8 +30,8 @@ export function* addReadings(readings: readonly Reading[]): Steps<void> {
 /**
  * Readings in the order in which their answers ended.
  *
- * @param nowMs - windows that begin anew later are read whole
- * @param sinceMs - of the others, answers that ended later
+ * @param nowMs - windows that reset after this are read completely
+ * @param sinceMs - for other windows, only answers that ended after this
  * @throws StoreUnavailable
  */
 export async function readReadings(
@@ -46,7 +46,7 @@ export async function readReadings(
   return found.toReversed();
 }
 
-/** The arms of conversations that were billed since then. @throws StoreUnavailable */
+/** Arms of conversations billed since then. @throws StoreUnavailable */
 export async function readArms(rows: Pick<Rows, 'all'>, sinceMs: number): Promise<ReadonlyMap<string, Arm>> {
   const found = await rows.all<{ readonly conversation: string; readonly arm: Arm }>(
     'SELECT DISTINCT conversation, arm FROM main.ledger_turn WHERE at_ms > ?',
@@ -55,7 +55,7 @@ export async function readArms(rows: Pick<Rows, 'all'>, sinceMs: number): Promis
   return new Map(found.map(({ conversation, arm }) => [conversation, arm]));
 }
 
-/** What cuts saved, in proportion to what each request cost. @throws StoreUnavailable */
+/** Savings by cuts, relative to each request's cost. @throws StoreUnavailable */
 export async function readSavedRatios(rows: Pick<Rows, 'all'>, sinceMs: number): Promise<ReadonlyMap<string, number>> {
   const found = await rows.all<{ readonly request: string; readonly ratio: number }>(
     `SELECT request_id AS request, (dollars_without - dollars) / dollars AS ratio FROM main.ledger_turn

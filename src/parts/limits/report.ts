@@ -9,7 +9,7 @@ import { readArms, readReadings, readSavedRatios } from './readings.ts';
 import { type SavedRatios, type SavedShare, savedShare } from './saved.ts';
 import type { AccountShown, ConversationShare, HeldOut, LimitsReport, WindowShown } from './shapes.ts';
 
-/** How far back movements are compared with what was billed. */
+/** Period over which movements are compared with bills. */
 const HISTORY_MS = 14 * 86_400_000;
 
 /** @throws StoreUnavailable */
@@ -23,14 +23,14 @@ export async function readLimits(sql: Pick<Rows, 'all'>, nowMs: number): Promise
   return limitsOf(attribute(readings), nowMs, { ratios, arms });
 }
 
-/** What is known of billed requests. */
+/** Facts about billed requests. */
 export interface Billed {
   readonly ratios: SavedRatios;
   readonly arms: Arms;
 }
 
 /**
- * The windows that have not begun anew since their last reading.
+ * Reports on windows that have not been reset since their last reading.
  *
  * @param windows - of the last two weeks
  */
@@ -61,7 +61,7 @@ export function limitsOf(windows: readonly WindowUse[], nowMs: number, billed: B
   };
 }
 
-/** What a conversation used of the present windows of its account. @throws StoreUnavailable */
+/** A conversation's share of its account's current windows. @throws StoreUnavailable */
 export async function conversationShares(
   sql: Pick<Rows, 'all'>,
   conversation: string,
@@ -78,13 +78,13 @@ export async function conversationShares(
   });
 }
 
-/** A window may begin anew during a run. The shortest common one is looked at as a whole. */
+/** Length of the shortest common window, which is read completely because it may reset during a run. */
 const SHORT_WINDOW_MS = 5 * 3_600_000;
 
 /**
- * What requests used of the windows of their accounts, also of those that began anew meanwhile, as ratios.
+ * Usage of account windows by requests, as ratios, including windows that were reset in between.
  *
- * @param sinceMs - when the first of them arrived
+ * @param sinceMs - arrival time of the first request
  * @throws StoreUnavailable
  */
 export async function usedBy(
@@ -106,7 +106,7 @@ export async function usedBy(
   return Array.from(named, ([window, used]) => ({ window, used: used / UNITS }));
 }
 
-/** The present window of an account: of those whose reset is to come, the one that was read last. */
+/** The current window of an account: the most recently read one with a future reset. */
 export function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
   const open = history.filter(({ resetsS }) => resetsS * 1000 > nowMs);
   return open.reduce<WindowUse | undefined>(
@@ -115,7 +115,7 @@ export function currentOf(history: readonly WindowUse[], nowMs: number): WindowU
   );
 }
 
-/** When the last of its requests ended; 0 without any. */
+/** End time of the last request; 0 without requests. */
 export function lastMs({ requests }: WindowUse): number {
   return requests.at(-1)?.reading.endedMs ?? 0;
 }
@@ -147,7 +147,7 @@ function windowShown(
   };
 }
 
-/** Sums over requests with the same key, the largest first. */
+/** Sums over requests with the same key, largest first. */
 function summed(requests: readonly Moved[], keyOf: (reading: Reading) => string) {
   const groups = groupBy(requests, ({ reading }) => keyOf(reading));
   return [...groups.values()]
@@ -159,13 +159,13 @@ function summed(requests: readonly Moved[], keyOf: (reading: Reading) => string)
     .sort((a, b) => b.used - a.used);
 }
 
-/** The arm of each billed conversation. */
+/** Experiment arm of each billed conversation. */
 type Arms = ReadonlyMap<string, Arm>;
 
 /**
- * What conversations with and without cuts used of a window, compared directly.
+ * Compares the window usage of conversations with and without cuts.
  *
- * @param history - the window of an account in the last two weeks
+ * @param history - an account's window over the last two weeks
  * @returns `null` if no conversation was held out
  */
 export function armsCompared(history: readonly WindowUse[], arms: Arms): HeldOut | null {

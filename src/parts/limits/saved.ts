@@ -1,28 +1,28 @@
 import type { Moved, WindowUse } from '../../ledger/limits/attribution.ts';
 
-/** What pruning saved of a window, with an interval of 95 %, in millionths. */
+/** Share of a window saved by pruning, with its 95 % interval, in millionths. */
 export interface SavedShare {
   readonly used: number;
   readonly low: number;
   readonly high: number;
 }
 
-/** Readings with movement that a rate needs. */
+/** Minimum number of readings with movement for a rate. */
 const ENOUGH_MOVEMENTS = 50;
-/** Models with a rate of their own; all others share one. */
+/** Maximum number of models with their own rate; all others share one. */
 const MAX_MODELS = 4;
 const Z = 1.96;
 
-/** What requests cost with and without cuts, in proportion; by request id. Absent: not billed, or without a price. */
+/** Relative savings by request id. Requests without a bill or price are absent. */
 export type SavedRatios = ReadonlyMap<string, number>;
 
 /**
- * What the cuts of a window's requests would have used of it. The movement for each billed input equivalent is
- * regressed over the readings of the last weeks, for each model.
+ * Estimates the share of a window that was saved by cuts. For each model, the movement per billed input equivalent is
+ * estimated by regression over the readings of the last weeks.
  *
- * @param history - the same window of the same account in the last two weeks, the present one included
- * @param ratios - saved dollars for each dollar of a request
- * @returns `null` if there are too few readings with movement to tell
+ * @param history - the account's same window over the last two weeks, including the current one
+ * @param ratios - saved dollars per dollar of a request
+ * @returns `null` if there are too few readings with movement
  */
 export function savedShare(current: WindowUse, history: readonly WindowUse[], ratios: SavedRatios): SavedShare | null {
   const models = modelsOf(history);
@@ -56,7 +56,7 @@ export function savedShare(current: WindowUse, history: readonly WindowUse[], ra
   };
 }
 
-/** The models with the largest weights, and last a name for all others. */
+/** Models with the largest weights, followed by a name for all others. */
 function modelsOf(history: readonly WindowUse[]): string[] {
   const weights = new Map<string, number>();
   for (const { reading } of history.flatMap(({ requests }) => requests)) {
@@ -69,18 +69,18 @@ function modelsOf(history: readonly WindowUse[]): string[] {
     .map(([model]) => model);
 }
 
-/** A model without a rate of its own gets the rate of the most used model. */
+/** Index of a model's rate; models without one use the most used model's rate. */
 function indexOf(models: readonly string[], model: string): number {
   return Math.max(0, models.indexOf(model));
 }
 
 interface Step {
   readonly moved: number;
-  /** Weights of the requests since the movement before, by model. */
+  /** Weights of the requests since the previous movement, by model. */
   readonly weights: readonly number[];
 }
 
-/** What a window moved from one movement to the next, while our requests ran. */
+/** Movements of a window, with the requests between them, while our requests ran. */
 function stepsOf({ requests, movements }: WindowUse, models: readonly string[]): Step[] {
   const steps: Step[] = [];
   let at = 0;
@@ -97,9 +97,9 @@ function stepsOf({ requests, movements }: WindowUse, models: readonly string[]):
 
 interface Fit {
   readonly rates: readonly number[];
-  /** The inverse of the sums of products of weights. */
+  /** Inverse of the matrix of sums of weight products. */
   readonly inverse: readonly (readonly number[])[];
-  /** Of the movements around the fit. */
+  /** Variance of the movements around the fit. */
   readonly variance: number;
 }
 
@@ -118,7 +118,7 @@ function regressed(rows: readonly Step[], count: number): Fit | null {
   return { rates, inverse, variance: squares / Math.max(1, rows.length - count) };
 }
 
-/** Gauss and Jordan, with the largest pivots; `null` for a singular matrix. */
+/** Inverts a matrix (Gauss-Jordan with pivoting); `null` if singular. */
 function inverted(matrix: readonly (readonly number[])[]): number[][] | null {
   const size = matrix.length;
   const rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1 : 0))]);

@@ -12,12 +12,12 @@ import { currentOf, lastMs } from './report.ts';
 import type { Searchable } from './statusline/searchable.ts';
 import type { LimitWatch } from './watch.ts';
 
-/** Attributed windows are used again for this long if no answer has reported limits since. */
+/** Attributed windows are cached for this long if no answer has reported limits since. */
 const FRESH_MS = 60_000;
-/** While answers come in, windows are attributed again at most this often. */
+/** Minimum interval between attributions while answers arrive. */
 const EVERY_MS = 5_000;
 
-/** The figures of status lines. Windows are attributed on demand, and at most every few seconds. */
+/** Figures for status lines. Windows are attributed on demand, at most every few seconds. */
 export class StatusFigures {
   readonly #services: Services;
   readonly #watch: LimitWatch;
@@ -37,8 +37,8 @@ export class StatusFigures {
   }
 
   /**
-   * @param session - the client's id; `null` for the session that was active last
-   * @param project - only a session of this project
+   * @param session - the client's session id; `null` for the most recently active session
+   * @param project - restricts the search to this project
    * @throws StoreUnavailable
    */
   async of(session: string | null, project?: string): Promise<LineFigures> {
@@ -58,14 +58,14 @@ export class StatusFigures {
     };
   }
 
-  /** The context of a conversation; `null` if its last request was in an earlier process. @throws StoreUnavailable */
+  /** Context of a conversation; `null` if an earlier process handled its last request. @throws StoreUnavailable */
   async contextOf(conversation: string): Promise<ContextFigures | null> {
     const found = this.#meter.ofConversation(conversation);
     return found && this.#meter.contextOf(found, await this.#thresholdOf(found.request));
   }
 
   /**
-   * The results of a session that the model may no longer see, but that `recall` can still find.
+   * Results of a session that the model may no longer see but `recall` can still find.
    *
    * @throws StoreUnavailable
    */
@@ -90,7 +90,7 @@ export class StatusFigures {
     if (known === null || nowMs - known.atMs >= maxMs || nowMs < known.atMs) {
       const read = this.#watch.flush().then(() => currentWindows(this.#services, nowMs));
       this.#windows = { atMs: nowMs, generation, read };
-      read.catch(() => this.#forget()); // the caller that awaits it receives the error
+      read.catch(() => this.#forget()); // errors are handled by the awaiting caller
     }
     return (this.#windows ?? { read: [] }).read;
   }
@@ -121,7 +121,7 @@ async function readSearchable(
   return { results: Number(counted[0]?.results ?? 0), newest: newest.map(({ name }) => name) };
 }
 
-/** The windows of all accounts whose reset is to come. */
+/** Current windows (with a future reset) of all accounts. */
 async function currentWindows({ store }: Pick<Services, 'store'>, nowMs: number): Promise<readonly WindowUse[]> {
   const all = attribute(await readReadings(store.sql, nowMs));
   const named = groupBy(all, ({ account, window }) => JSON.stringify([account, window]));

@@ -2,8 +2,8 @@ import type { PartTables } from '../../store/part-tables.ts';
 import { change, number, type Steps } from '../../store/sql/steps.ts';
 
 /**
- * A reading: the state of one window of an account after one answer, and whose request that was. `used` is in
- * millionths of the window, `weight` in hundredths of a billed input token. Rows without a project were erased.
+ * A reading: the state of one window of an account after one answer, with the request's session, project and key.
+ * `used` is in millionths of the window, `weight` in hundredths of a billed input token. An erased project is empty.
  */
 const TABLES = `
   CREATE TABLE main.limit_reading (
@@ -30,13 +30,13 @@ const TABLES = `
   CREATE INDEX limit_reading_ended ON main.limit_reading (ended_ms);
 `;
 
-/** The columns of a new reading. */
+/** Columns of a new reading. */
 export const READING_COLUMNS =
   'account provider plan name minutes resets_s used status request project session conversation key_id model started_ms ended_ms weight'.split(
     ' ',
   );
 
-/** Retention without a setting, and the maximum number of readings. */
+/** Default retention, and the maximum number of readings. */
 const TTL_MS = 180 * 86_400_000;
 const MAX_READINGS = 300_000;
 

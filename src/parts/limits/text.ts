@@ -7,21 +7,21 @@ import { localTime, percent, timeLeft } from './words.ts';
 
 export interface TextOptions {
   readonly nowMs: number;
-  /** Names of access keys by their ids. */
+  /** Names of access keys by id. */
   readonly keys: ReadonlyMap<string, string>;
   readonly io: Pick<Io, 'columns' | 'env' | 'outIsTerminal'>;
 }
 
-/** Sessions, projects and keys that are listed for a window. */
+/** Maximum number of sessions, projects and keys listed per window. */
 const MOST_LISTED = 5;
 const SESSION_CHARS = 8;
 const BAR = 20;
-/** Used shares from which a bar is yellow and red. */
+/** Used shares at which a bar turns yellow and red. */
 const WARN = 0.8;
 const FULL = 0.95;
 const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
 
-/** The limits as a page of text. */
+/** Formats the limits as text. */
 export function limitsText({ accounts }: LimitsReport, options: TextOptions): string {
   if (accounts.length === 0) {
     const none = 'no limits are known: no answer of the last days reported any. They come with a subscription login.';

@@ -13,13 +13,13 @@ import { addReadings } from './readings.ts';
 
 export interface LimitWatchOptions {
   readonly sql: Pick<Transactions, 'write'>;
-  /** The salt of account hashes, the same for all processes on a store. @throws StoreUnavailable */
+  /** Salt for account hashes, shared by all processes on a store. @throws StoreUnavailable */
   readonly salt: () => Promise<string | null>;
   readonly clock: Clock;
   readonly behind: WriteBehind;
   /** Called for each request that the model answered. */
   readonly onAnswered?: (request: AnsweredRequest) => void;
-  /** Called once per account, window and reset, when a request was refused because that window is used up. */
+  /** Called once per account, window and reset if a request was refused because the window is used up. */
   readonly onRejected?: (reading: Reading) => void;
   readonly onFailure: FailureReporter;
 }
@@ -30,11 +30,11 @@ export interface AnsweredRequest extends BegunRequest, EndedRequest {
   readonly endedMs: number;
 }
 
-/** Maximum number of answers whose readings wait to be written; the oldest are dropped beyond it. */
+/** Maximum number of answers with unwritten readings; beyond it, the oldest are dropped. */
 const MAX_WAITING = 5_000;
-/** Answers whose readings one transaction writes. */
+/** Number of answers whose readings are written per transaction. */
 const WRITTEN_AT_ONCE = 100;
-/** Windows whose last reading is remembered, for metrics. */
+/** Maximum number of windows remembered for metrics. */
 const MAX_WINDOWS = 200;
 const MAX_REJECTED = 1_000;
 const TOO_MANY_REQUESTS = 429;
@@ -70,7 +70,7 @@ export class LimitWatch implements AnswerWatch {
     });
   }
 
-  /** The used share of each window, as the last answer reported it. */
+  /** Used share of each window, as last reported. */
   gauge(): LabelledGauge {
     return {
       name: 'limit_used_ratio',
@@ -88,7 +88,7 @@ export class LimitWatch implements AnswerWatch {
     };
   }
 
-  /** Writes what waits. Never rejects. */
+  /** Writes pending readings. Never rejects. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
@@ -138,7 +138,7 @@ export class LimitWatch implements AnswerWatch {
 
 type OnEnded = (request: AnsweredRequest, limits: LimitReading | null) => void;
 
-/** The answer of one request. */
+/** Observes the answer of one request. */
 class Watched implements WatchedAnswer {
   readonly #request: BegunRequest;
   readonly #clock: Clock;
@@ -161,7 +161,7 @@ class Watched implements WatchedAnswer {
   limits(frame: Buffer): void {
     const limits = limitsInEvent(frame, this.#clock.nowMs() / 1000);
     if (limits === null) return;
-    // each event reports one limit: the newest state of each window counts
+    // each event reports one limit, so the newest state of each window applies
     const windows = new Map([...(this.#limits?.windows ?? []), ...limits.windows].map((one) => [one.window, one]));
     this.#limits = { ...limits, plan: limits.plan ?? this.#limits?.plan ?? null, windows: [...windows.values()] };
   }
@@ -187,15 +187,15 @@ function readingsOf({ request, limits }: WaitingReading, salt: string): Reading[
   }));
 }
 
-/** A name for an account from which its id cannot be derived. */
+/** Pseudonym of an account, from which its id cannot be derived. */
 function accountOf(id: string, salt: string): string {
   return createHmac('sha256', salt).update(id).digest('hex').slice(0, ACCOUNT_CHARS);
 }
 
-/** What one token of each kind counts, in hundredths of an input token that was not cached. */
+/** Weight of a token of each kind, in hundredths of an uncached input token. */
 const WEIGHTS = { fresh: 100, written: 125, written1h: 200, read: 10, output: 500 };
 
-/** The billed input equivalents of a request, in hundredths of a token; 0 if the provider reported no usage. */
+/** Billed input equivalents of a request, in hundredths of a token; 0 without reported usage. */
 function weightOf(usage: ProviderUsage | null): number {
   if (usage === null) return 0;
   const { besides } = usage;

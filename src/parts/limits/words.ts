@@ -3,12 +3,12 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 6;
 
-/** A share as whole percent, such as `42 %`. Providers report no finer figures. */
+/** Formats a share as whole percent, such as `42 %`. Providers report no finer figures. */
 export function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-/** A time as people here say it: `at 18:10`, `on Friday at 18:10`, or with a date. */
+/** Formats a local time: `at 18:10`, `on Friday at 18:10`, or with a date. */
 export function localTime(iso: string, nowMs: number): string {
   const at = new Date(iso);
   const now = new Date(nowMs);
@@ -18,13 +18,13 @@ export function localTime(iso: string, nowMs: number): string {
   return `on ${day} at ${clockTime(at)}`;
 }
 
-/** `Fri 18:10`. */
+/** Formats `Fri 18:10`. */
 export function shortTime(ms: number): string {
   const at = new Date(ms);
   return `${DAYS[at.getDay()]?.slice(0, 3)} ${clockTime(at)}`;
 }
 
-/** `2 h 10 min`, `3 days 4 h`. */
+/** Formats `2 h 10 min`, `3 days 4 h`. */
 export function timeLeft(ms: number): string {
   const minutes = Math.max(0, Math.round(ms / MINUTE_MS));
   if (minutes < 60) return `${minutes} min`;

@@ -13,7 +13,7 @@ const deletion = segments.extend({ confirm: z.boolean() });
 const line = z.int().min(1);
 const range = z.strictObject({ prune_id: pruneId, start_line: line, end_line: line });
 
-/** The actions of the page: paths below `/page/api/` with their handlers. */
+/** Actions of the page: paths below `/page/api/` with handlers. */
 export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   recover:
     ({ pruner }) =>

@@ -21,29 +21,26 @@ export interface ConversationParts {
   readonly browse: BrowseStore;
   readonly recall: Pick<Recall, 'search'>;
   readonly store: Pick<Store, 'findPrune'>;
-  /** Writes observations of requests that are not written yet. */
+  /** Flushes pending observations of requests. */
   readonly flush: () => Promise<void>;
 }
 
 const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
-/**
- * Maximum number of projects whose tool results are searched if no project is chosen: the projects of the newest
- * conversations.
- */
+/** Maximum number of projects searched if none is selected; those with the newest conversations are searched. */
 const MOST_SEARCHED = 5;
 const MAX_HITS = 50;
 const HIT_CHARS = 240;
-/** Shorter words are in almost every text. */
+/** Shorter words occur in almost every text. */
 const MIN_WORDS_CHARS = 3;
 
-/** The query of the list of conversations. */
+/** Query of the conversation list. */
 export interface ConversationsQuery {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;
   readonly wire?: string | undefined;
-  /** Words in what is known of a conversation, or in what its tools returned. */
+  /** Words in a conversation's facts or in its tool results. */
   readonly q?: string | undefined;
   readonly sort: ConversationOrder;
   readonly from: number;
@@ -75,7 +72,7 @@ export async function conversationsFrom(
   return { conversations: bySession(conversations), more: found.length > limit };
 }
 
-/** Conversations of one session stand together, the oldest first, in the place of the first of them. */
+/** Groups the conversations of a session, oldest first, at the position of the first one in the list. */
 function bySession(conversations: readonly ConversationShown[]): readonly ConversationShown[] {
   const groups = groupBy(conversations, ({ session, row }) => session || row);
   return [...groups.values()].flatMap((group) =>
@@ -83,7 +80,7 @@ function bySession(conversations: readonly ConversationShown[]): readonly Conver
   );
 }
 
-/** The best tool result with the words, for each conversation. */
+/** The best matching tool result per conversation. */
 async function hitsOf(
   { browse, recall }: ConversationParts,
   query: string,
@@ -109,9 +106,9 @@ async function hitsOf(
 }
 
 /**
- * The texts of a conversation, the newest page of them or one before it.
+ * A page of a conversation's texts, the newest by default.
  *
- * @param project - `null`: the one in which it was seen last
+ * @param project - `null` for the one in which it was last seen
  * @throws PrunerError `resource_not_found`
  * @throws StoreUnavailable
  */

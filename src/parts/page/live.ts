@@ -6,25 +6,23 @@ import { groupByRequest } from './requests.ts';
 export interface LiveOptions {
   readonly store: Pick<Store, 'events'>;
   readonly lastSeq: () => Promise<number>;
-  /** Calls back when this process has written events, until the returned function is called. */
+  /** Calls the listener when this process has written events. The returned function unsubscribes. */
   readonly onWritten: (listener: () => void) => () => void;
-  /** Fires when the server stops, because an open stream would delay that. */
+  /** Aborted when the server stops, because an open stream would delay that. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;
 }
 
-/** Pages that follow at the same time; one more is refused. */
+/** Maximum number of concurrent streams; further ones are refused. */
 const MOST_STREAMS = 16;
-/** Poll interval of a stream, because other processes write too, and the number of polls between heartbeats. */
+/** Poll interval of a stream, because other processes write too, and number of polls per heartbeat. */
 const POLL_MS = 1_000;
 const BEAT_EVERY = 15;
 const AT_ONCE = 500;
-/** Maximum number of bytes that wait for a slow page. Beyond it, the page is disconnected and reconnects by itself. */
+/** Maximum number of bytes buffered for a slow page; beyond it, the page is disconnected and reconnects by itself. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
-/**
- * New requests as server-sent events: `happened` with the request, `away` and `back` when the store fails and returns.
- */
+/** Streams new requests as server-sent events: `happened`, and `away` and `back` as the store fails and recovers. */
 export class LiveFeed {
   readonly #options: LiveOptions;
   readonly #streams = new Set<AbortController>();
@@ -94,7 +92,7 @@ export class LiveFeed {
       const events = await this.#options.store.events({ fromSeq: next, limit: AT_ONCE });
       if (events.length === 0) return next;
       const isFull = events.length === AT_ONCE;
-      // the last request of a full batch may be incomplete: it is read again, unless it is the only one
+      // the last request of a full batch may be incomplete, so it is read again unless it is the only one
       const last = isFull ? events.findLastIndex(({ kind }) => kind === 'request') : -1;
       const whole = last > 0 ? events.slice(0, last) : events;
       next = (whole.at(-1)?.seq ?? next) + 1;

@@ -43,7 +43,7 @@ import {
   storeView,
 } from './views.ts';
 
-/** One file of the page, as it is sent. */
+/** A file of the page, as sent. */
 interface Asset {
   readonly type: string;
   readonly body: Buffer;
@@ -58,14 +58,14 @@ const TYPES: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml',
 };
 
-/** Where the built page lies: in `dist/page`, seen from `dist/parts` or from the sources. */
+/** Possible locations of the built page, relative to `dist/parts` or the sources. */
 const PLACES = ['../page', '../../../dist/page'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 /**
- * Reads the files of the page, all of them at once, so that a later upgrade on disk cannot mix two versions.
+ * Reads all files of the page at once, so that an upgrade on disk cannot mix two versions.
  *
- * @param folder - where they are; by default where the build puts them
- * @throws the error of reading when they are not there
+ * @param folder - location of the files; default: the build output
+ * @throws file system errors
  */
 async function readAssets(folder: string = placeOf()): Promise<ReadonlyMap<string, Asset>> {
   const files = Object.entries(TYPES).map(async ([file, type]): Promise<[string, Asset]> => {
@@ -80,7 +80,7 @@ function placeOf(): string {
   return PLACES.find((place) => existsSync(join(place, 'app.js'))) ?? first;
 }
 
-/** Bodies of actions are small; the largest is a list of segments. */
+/** Action bodies are small; the largest is a list of segments. */
 const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
 const MOST_CHANGES = 100;
@@ -89,7 +89,7 @@ const requestsQuery = z.object({
   ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
   only: z.enum(['cut', 'fault']).optional(),
 });
-/** Days that a report is about. */
+/** Number of days covered by a report. */
 const span = z.coerce.number().int().min(1).max(366);
 const conversationsQuery = z.object({
   ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
@@ -102,7 +102,7 @@ function conversationParts({ store, recall, flush }: PageParts): ConversationPar
   return { store, recall, flush, segments: store.segments, browse: store.browse };
 }
 
-/** The readings of the page: paths below `/page/api/` with their handlers. A new view is a row. */
+/** Readings of the page: paths below `/page/api/` with handlers. A new view is a row. */
 const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   ledger: (parts) => async (req) => {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
@@ -180,9 +180,9 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
 };
 
 /**
- * The page and all that it asks for: `/`, its files below `/page/` and its answers below `/page/api/`.
+ * Serves the page: `/`, its files below `/page/`, and its API below `/page/api/`.
  *
- * @param folder - where the built files are, if not where the build puts them
+ * @param folder - location of the built files; default: the build output
  */
 export async function openPage(parts: PageParts, folder?: string): Promise<RequestListener> {
   const assets = await readAssets(folder);
@@ -205,7 +205,7 @@ export async function openPage(parts: PageParts, folder?: string): Promise<Reque
   return app;
 }
 
-/** The JSON API: sign-in, then readings, then actions. */
+/** The JSON API: sign-in, readings and actions. */
 function apiOf(parts: PageParts): Router {
   const { access, onFailure } = parts;
   const answer = (what: Answer): RequestHandler => answering(what, onFailure);
@@ -237,7 +237,7 @@ function only(reason: (req: Request) => Refusal | null): RequestHandler {
   };
 }
 
-/** Takes the token and gives the cookie for it. */
+/** Exchanges the token for a cookie. */
 function enter({ access }: PageParts): Answer {
   return async (req, res) => {
     const { token } = bodyOf(req, z.strictObject({ token: z.string().max(1_000) }));
@@ -260,9 +260,7 @@ function live(parts: PageParts): Answer {
   };
 }
 
-/**
- * What a caller may know of the session. A caller who has not signed in learns only that a token or key is required.
- */
+/** Session facts visible to a caller. Without a sign-in, only whether a token or key is required. */
 function sessionOf({ access, version, health, partReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {
@@ -295,7 +293,7 @@ function sendAsset(asset: Asset | undefined, req: Request, res: Response): void 
   res.end(req.method === 'HEAD' ? undefined : asset.body);
 }
 
-/** A body that is no JSON, or too large. */
+/** Answers bodies that are not JSON, or too large. */
 const unreadable: ErrorRequestHandler = (cause: unknown, _req, res, next) => {
   const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
   if (status >= 500) next(cause);

@@ -2,14 +2,14 @@ import type { RequestCost } from '../../core/ports/browse.ts';
 import type { Store, StoredEvent } from '../../core/ports.ts';
 import type { NoteShown, RequestPage, RequestShown, RequestsAndNotes, TextShown } from './shapes.ts';
 
-/** Texts that a request is shown with; the newest request of a long conversation may bring hundreds at once. */
+/** Maximum number of texts shown per request; a long conversation's newest request may have hundreds. */
 const MOST_TEXTS = 30;
-/** Events that are shown with the request they belong to. */
+/** Events shown with their request. */
 const OF_A_REQUEST = new Set(['candidate', 'pruned', 'left_whole', 'fallback', 'client_failed', 'upstream_failed']);
 const MOST_FACTS = 8;
 
 /**
- * Groups events into requests, in the order of their first events. Events of requests that began before are left out.
+ * Groups events into requests, in the order of their first events. Events of requests that began earlier are skipped.
  */
 export function groupByRequest(events: readonly StoredEvent[]): RequestsAndNotes {
   const groups = new Map<string, StoredEvent[]>();
@@ -26,7 +26,7 @@ function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
   if (!first) return [];
   const { seq, tsMs, runId, opId, payload } = first;
   const textEvents = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
-  // cuts first: they are what one looks for
+  // cuts first, because users look for them
   const texts = [
     ...textEvents.filter(({ kind }) => kind === 'pruned'),
     ...textEvents.filter(({ kind }) => kind !== 'pruned'),
@@ -79,23 +79,23 @@ function amount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** A request with its bill. In shadow mode nothing was cut, and the estimate says what would have been. */
+/** Adds the bill to a request. In shadow mode nothing was cut, so the estimate stays. */
 export function withCost(request: RequestShown, cost: RequestCost | undefined): RequestShown {
   if (cost === undefined) return request;
   const { dollars, cut } = cost;
   return { ...request, dollars, ...(!request.shadow && request.tokensSaved > 0 && cut > 0 && { tokensSaved: cut }) };
 }
 
-/** The filter of listed requests; absent fields restrict nothing. */
+/** Filter of listed requests; absent fields do not filter. */
 export interface RequestFilters {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;
-  /** `cut`: something new was cut. `fault`: an error, a fallback, or an answer that did not end. */
+  /** `cut`: with new cuts. `fault`: with an error, a fallback, or an unfinished answer. */
   readonly only?: 'cut' | 'fault' | undefined;
 }
 
-/** Whether a request matches the query. The page asks this of requests as they come. */
+/** Whether a request matches the filter. The page uses this for incoming requests. */
 export function fits(request: RequestShown, { project, client, model, only }: RequestFilters): boolean {
   if (project !== undefined && request.project !== project) return false;
   if (client !== undefined && request.client !== client) return false;
@@ -111,12 +111,11 @@ function isFaulty({ status, upstreamError, fallbacks, end }: RequestShown): bool
 
 /** Number of events read per step back. */
 const STEP = 500;
-/** Maximum number of steps for one page, so that a rarely matching filter does not read the whole history. */
+/** Maximum number of steps per page, so that a filter with few matches does not read the whole history. */
 const MOST_STEPS = 20;
 
 /**
- * Requests that began before an event, the newest first, about `limit` of them. Reads only the events that it examines,
- * wherever in the history they are.
+ * Requests that began before an event, newest first, about `limit` of them. Reads only the events it examines.
  *
  * @throws StoreUnavailable
  */
@@ -136,10 +135,10 @@ export async function requestsBefore(
     const newest = all.filter((request) => fits(request, filters));
     const isFull = found.length + newest.length >= limit;
     found.push(...newest.slice(0, limit - found.length));
-    // events before the first request that was read belong to an earlier one, and are read again together with it
+    // leading events belong to an earlier request, and are read again together with it
     end = isFull ? (found.at(-1)?.seq ?? from) : (all.at(-1)?.seq ?? from);
     if (isFull) return { requests: found, next: end > 1 ? end : null };
-    if (within.length === 0) return { requests: found, next: null }; // what was before is no longer kept
+    if (within.length === 0) return { requests: found, next: null }; // earlier events have been deleted
   }
   return { requests: found, next: end > 1 ? end : null };
 }

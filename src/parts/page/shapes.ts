@@ -9,7 +9,7 @@ import type { ShelfTotals } from '../../core/ports/shelf.ts';
 import type { DeclaredTool } from '../../core/shelf/by-name.ts';
 import type { Annotation, RenderOptions } from '../../engine/text/render.ts';
 
-/** Compactions and pauses, what was put aside at cold moments, and what providers reported about changed history. */
+/** Compactions and pauses, results put aside at cold moments, and changed histories reported by providers. */
 export interface ContextsShown extends ContextReport, ColdStashReport {
   readonly prefix_breaks: PrefixBreakReport;
   /** `MCP_PRUNER_BOLDNESS`. */
@@ -20,42 +20,42 @@ export interface ContextsShown extends ContextReport, ColdStashReport {
 export interface TextShown extends Omit<CutShown, 'pruneId'> {
   /** `null` where it was left whole. */
   readonly pruneId: string | null;
-  /** Why it was left whole, `''` for a cut. */
+  /** Why the text was left whole; `''` for a cut. */
   readonly whole: string;
   readonly tool: string;
 }
 
-/** A request to a model as the events describe it. */
+/** A model request, as described by its events. */
 export interface RequestShown {
-  /** The number of its first event. */
+  /** Sequence number of its first event. */
   readonly seq: number;
   readonly atMs: number;
   readonly conversation: string;
   readonly requestId: string;
-  /** `''` where the body was not read, like `client`. */
+  /** Like `client`, `''` if the body was not read. */
   readonly project: string;
   readonly client: string;
   readonly wire: string;
   readonly model: string;
   readonly messages: number;
-  /** Newly cut tokens: in the provider's count once it is billed, estimated before. */
+  /** Newly cut tokens: counted by the provider once billed, estimated before. */
   readonly tokensSaved: number;
   readonly status: number;
   readonly end: string;
   readonly totalMs: number;
-  /** `null`: not billed yet, or without a price. */
+  /** `null` if not billed yet, or without a price. */
   readonly dollars: number | null;
   readonly shadow: boolean;
   readonly upstreamError: string | null;
   readonly fallbacks: readonly string[];
   readonly texts: readonly TextShown[];
-  /** Number of texts that are not listed. */
+  /** Number of texts not listed. */
   readonly more: number;
-  /** Number of new results that were left whole, by code. */
+  /** Number of new results left whole, by code. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
 
-/** Something else that happened. */
+/** Any other event. */
 export interface NoteShown {
   readonly seq: number;
   readonly atMs: number;
@@ -75,21 +75,21 @@ export interface ConversationShown extends Omit<ListedConversation, 'baseTurn'> 
   readonly bound: boolean;
   /** The same for all conversations of a session of the client; `''` if the client names none. */
   readonly session: string;
-  /** It stands under another one of its session, which is older: a sub-agent, or what follows a compaction. */
+  /** Listed below an older conversation of its session: a sub-agent, or a continuation after a compaction. */
   readonly side: boolean;
-  /** How often the client compacted it. */
+  /** Number of compactions by the client. */
   readonly compactions: number;
-  /** The conversation whose summary it begins with; `null` where it begins by itself. */
+  /** The conversation whose summary it begins with, or `null`. */
   readonly continues: string | null;
-  /** A text of it that a search found; `null` without one. */
+  /** A text in it found by a search; `null` without one. */
   readonly hit: HitShown | null;
 }
 
-/** A tool result that a search found. */
+/** A tool result found by a search. */
 export interface HitShown {
   readonly pruneId: string;
   readonly lines: string;
-  /** Path, or tool. */
+  /** Path or tool. */
   readonly of: string;
   readonly text: string;
 }
@@ -110,31 +110,31 @@ export interface ShelfShown extends Pick<ShelfTotals, 'wouldSave' | 'saved'> {
   readonly more: number;
 }
 
-/** A figure by day for each project, model or tool. */
+/** A figure by day, per project, model or tool. */
 export interface LinesShown {
   readonly days: readonly string[];
-  /** The largest total first. */
+  /** Largest total first. */
   readonly lines: readonly { readonly key: string; readonly values: readonly number[]; readonly total: number }[];
 }
 
-/** One request on the timeline of a conversation. */
+/** A request on the timeline of a conversation. */
 export type TurnShown = Pick<
   LedgerTurn,
   'requestId' | 'atMs' | 'model' | 'regretTokens' | keyof TokenCounts | Exclude<keyof BilledFigures, 'missDollars'>
 >;
 
 export interface TimelineShown {
-  /** The length in tokens at which its client compacts; `null` without requests. */
+  /** Length in tokens at which the client compacts; `null` without requests. */
   readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
-  /** In their order. */
+  /** Requests in order. */
   readonly turns: readonly TurnShown[];
-  /** Whether there are earlier requests than the ones shown. */
+  /** Whether there are earlier requests that are not shown. */
   readonly earlier: boolean;
   readonly compactions: readonly {
     readonly atMs: number;
     readonly tokens: number;
     readonly client: string;
-    /** Whether it ends this conversation; otherwise it begins it. */
+    /** Whether the compaction ends this conversation; otherwise it starts it. */
     readonly ends: boolean;
     /** The other conversation, or `''`. */
     readonly other: string;
@@ -142,7 +142,7 @@ export interface TimelineShown {
   readonly recoveries: readonly { readonly atMs: number; readonly pruneId: string; readonly lines: number }[];
 }
 
-/** The cuts of a text in numbers. */
+/** Figures of the cuts of a text. */
 export interface CutShown {
   readonly pruneId: string;
   readonly kind: string;
@@ -164,28 +164,28 @@ export interface TextOfTurn
   /** Time of the request of its turn, in epoch milliseconds. */
   readonly atMs: number;
   readonly directed: 'pin' | 'stash' | 'aside' | 'delete' | null;
-  /** The client no longer sends it. */
+  /** The client no longer sends the text. */
   readonly left: boolean;
   readonly cuts: readonly CutShown[];
-  /** The prune id of its whole text while it is stashed; `null` if there is none. */
+  /** Prune id of the whole text while it is stashed; otherwise `null`. */
   readonly stash: string | null;
 }
 
 export interface ConversationPage {
   readonly conversation: ConversationShown;
-  /** In the order of the conversation. */
+  /** Texts in conversation order. */
   readonly texts: readonly TextOfTurn[];
-  /** Where the page before this one ends; `null` when this is the first. */
+  /** End of the previous page; `null` if this is the first one. */
   readonly earlier: { readonly ordinal: number; readonly row: number } | null;
 }
 
-/** One line of an original. */
+/** A line of an original. */
 export interface LineShown {
   readonly n: number;
   readonly text: string;
-  /** Index of the cut that took it, or -1 for a line that stayed. */
+  /** Index of the cut that removed the line; -1 if it was kept. */
   readonly cut: number;
-  /** Characters beyond those in `text`. */
+  /** Number of characters beyond those in `text`. */
   readonly more: number;
 }
 
@@ -203,14 +203,14 @@ export interface TextPart extends CutShown, Omit<PruneShown, 'row'> {
   readonly cuts: readonly CutOfText[];
   readonly sent: SentAs;
   readonly part: readonly LineShown[];
-  /** The first line of the next part, or `null` at the end. */
+  /** First line of the next part, or `null` at the end. */
   readonly next: number | null;
 }
 
 export interface WhyShown {
-  /** The limit of the explanation, or `''`. */
+  /** Limitation of the explanation, or `''`. */
   readonly caveat: string;
-  /** By which boldness step it was judged, in words; `''` if no step was ever taken. */
+  /** The boldness step that applied, in words; `''` if there is none. */
   readonly boldness: string;
   readonly terms: readonly string[];
   readonly threshold: number | null;
@@ -222,22 +222,22 @@ export interface WhyShown {
   }[];
 }
 
-/** One setting as the page shows it; a secret that is set reads `***`. */
+/** A setting as shown on the page; secrets are masked as `***`. */
 export interface SettingShown {
   readonly key: string;
   readonly env: string;
   readonly value: unknown;
   readonly isDefault: boolean;
-  /** The source of the value, in words. */
+  /** Source of the value, in words. */
   readonly from: string;
   readonly doc: string;
   readonly unit: string;
 }
 
 export interface RequestPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly requests: readonly RequestShown[];
-  /** Where the next page begins, as `before`; `null` at the end. */
+  /** Value of `before` for the next page; `null` at the end. */
   readonly next: number | null;
 }
 
@@ -255,11 +255,11 @@ export type PruneShown = ListedPrune;
 
 export interface PrunePage {
   readonly prunes: readonly PruneShown[];
-  /** Where the next page begins, as `before`; `null` at the end. */
+  /** Value of `before` for the next page; `null` at the end. */
   readonly next: number | null;
 }
 
-/** The result of a search in tool results. */
+/** Result of a search in tool results. */
 export interface RecallShown {
   readonly hits: readonly {
     readonly prune_id: string;

@@ -8,16 +8,16 @@ import { annotate } from '../../engine/text/render.ts';
 import { PrunerError } from '../../errors/errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
 
-/** Maximum numbers of lines and characters in one answer, which a browser shows at once. */
+/** Maximum number of lines and characters per answer, which a browser shows at once. */
 const MOST_LINES = 2_000;
 const MOST_CHARS = 300_000;
-/** Longer lines are clipped; the rest is requested separately. */
+/** Longer lines are truncated; the rest is requested separately. */
 const LINE_CHARS = 2_000;
-/** Approximate size of a line in addition to its text, in characters. */
+/** Approximate size of a line apart from its text, in characters. */
 const CHARS_AROUND = 40;
 const PIECE_CHARS = 64_000;
 const MOST_CUTS = 5_000;
-/** Explaining a text ranks it anew, on the thread that serves requests. */
+/** Larger texts are not explained, because that ranks the text again on the main thread. */
 const MOST_EXPLAINED_CHARS = 1_000_000;
 const MOST_REGIONS = 5_000;
 
@@ -107,7 +107,7 @@ async function find(store: Originals, pruneId: string): Promise<{ prune: StoredP
   return { prune, text, lines: splitLines(text) };
 }
 
-/** Never in the middle of a character. */
+/** Truncates a text, never inside a surrogate pair. */
 function clip(text: string): string {
   if (text.length <= LINE_CHARS) return text;
   const last = text.charCodeAt(LINE_CHARS - 1);

@@ -4,12 +4,12 @@ import type { StoredEvent } from '../../core/ports.ts';
 import type { TimelineShown, TurnShown } from './shapes.ts';
 import type { PageParts } from './views.ts';
 
-/** Maximum number of requests on a timeline: the newest. */
+/** Maximum number of requests on a timeline, newest first. */
 const MOST_TURNS = 2_000;
 const TURNS_AT_ONCE = 1_000;
 const MOST_EVENTS = 10_000;
 
-/** The requests of a conversation with what happened between them. @throws StoreUnavailable */
+/** Requests of a conversation, and events between them. @throws StoreUnavailable */
 export async function timelineOf(
   { store, ledger, threshold, flush }: Pick<PageParts, 'store' | 'ledger' | 'threshold' | 'flush'>,
   name: string,

@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
 const MOST_LINES = 200;
 
-/** The cost of the last days, and the effect of pruning. @throws StoreUnavailable */
+/** Costs of the last days, and the effect of pruning. @throws StoreUnavailable */
 export async function ledgerView(
   { ledger, clock, savingAlarm }: PageParts,
   days: number,
@@ -38,7 +38,7 @@ export async function ledgerView(
   return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
 }
 
-/** The figures that are summed for a measure. */
+/** Figures to sum up for each measure. */
 const MEASURES = {
   dollars: ['dollars'],
   tokens: ['fresh', 'write5m', 'write1h', 'read'],
@@ -48,7 +48,7 @@ const MEASURES = {
 export type Measure = keyof typeof MEASURES;
 export const measures = ['dollars', 'tokens', 'removed', 'saved'] as const satisfies readonly Measure[];
 
-/** One figure by day and by project, model or tool, the largest first. @throws StoreUnavailable */
+/** One figure by day and by project, model or tool, largest first. @throws StoreUnavailable */
 export async function linesView(
   { store, clock }: PageParts,
   {
@@ -85,7 +85,7 @@ export async function linesView(
   };
 }
 
-/** Tools that clients declare, and what they cost. @throws StoreUnavailable */
+/** Tools declared by clients, and their cost. @throws StoreUnavailable */
 export async function shelfView(
   { store, clock }: PageParts,
   days: number,
@@ -104,7 +104,7 @@ export async function shelfView(
   return { tools: shown, more: tools.length - shown.length, wouldSave, saved };
 }
 
-/** Compactions, the cost of pauses, what was put aside, and reported prefix breaks of the last days. @throws StoreUnavailable */
+/** Recent compactions, costs of pauses, results put aside, and reported prefix breaks. @throws StoreUnavailable */
 export async function contextsView(
   { contexts, coldStash, boldness, prefixBreaks, clock }: PageParts,
   days: number,
@@ -128,14 +128,14 @@ export function found(
   return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MAX_HITS), project, task: '' });
 }
 
-/** How large and how old the store is. @throws StoreUnavailable */
+/** Size and age of the store. @throws StoreUnavailable */
 export async function storeView({ store, limits, clock }: PageParts): Promise<StoreShown> {
   const [stats, ages] = await Promise.all([store.stats(), store.records.ages()]);
   const { maxBytes, ttlS, place } = limits;
   return { ...stats, ...ages, maxBytes, ttlS, place, nowMs: clock.nowMs() };
 }
 
-/** Originals that are kept, the newest first. @throws StoreUnavailable */
+/** Stored originals, newest first. @throws StoreUnavailable */
 export async function prunesFrom({ store }: PageParts, before: number | undefined): Promise<PrunePage> {
   const limit = PRUNES_OF_A_PAGE;
   const found = await store.records.prunesByAge({ limit: limit + 1, before });
@@ -143,7 +143,7 @@ export async function prunesFrom({ store }: PageParts, before: number | undefine
   return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
 }
 
-/** The parts from which the page is built. */
+/** Inputs for building the page. */
 export interface PageParts {
   readonly access: PageAccess;
   readonly version: string;
@@ -155,45 +155,45 @@ export interface PageParts {
     readonly shelf: ShelfStore;
     readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
-  /** Writes pending observations of requests to the store. */
+  /** Flushes pending observations of requests to the store. */
   readonly flush: () => Promise<void>;
-  /** Calls back when this process has written events, until the returned function is called. */
+  /** Calls the listener when this process has written events. The returned function unsubscribes. */
   readonly onWritten: (listener: () => void) => () => void;
   readonly pruner: Pick<Pruner, 'recover'>;
   readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
   readonly ledger: LedgerReader;
-  /** The active alarm that nothing is saved, or `null`. */
+  /** The active no-savings alarm, or `null`. */
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
-  /** What was put aside at cold moments since a day. May reject with `StoreUnavailable`. */
+  /** Results put aside at cold moments since a day. May reject with `StoreUnavailable`. */
   readonly coldStash: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ColdStashReport>;
   readonly boldness: string;
-  /** What providers reported about changed history since a day. May reject with `StoreUnavailable`. */
+  /** Changed histories reported by providers since a day. May reject with `StoreUnavailable`. */
   readonly prefixBreaks: (query: {
     readonly sinceDay: string;
     readonly project?: string;
   }) => Promise<PrefixBreakReport>;
-  /** The length at which a client compacts; `null` if it is unknown. May reject with `StoreUnavailable`. */
+  /** Length at which a client compacts; `null` if unknown. May reject with `StoreUnavailable`. */
   readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
   readonly recall: Pick<Recall, 'search'>;
-  /** The project to search if none is given. */
+  /** Default project for searches. */
   readonly project: string;
-  /** Whether the first words of conversations are kept. */
+  /** Whether the first words of conversations are stored. */
   readonly keepsTitles: boolean;
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];
-  /** The settings of the store. */
+  /** Store settings. */
   readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
   readonly sent: SentAs;
-  /** Runs the checks of `mcp-pruner doctor`; `null` if they are not available. */
+  /** Runs the `mcp-pruner doctor` checks; `null` if unavailable. */
   readonly doctor: (() => Promise<readonly Finding[]>) | null;
-  /** Readings of optional parts; `null` if a part is off. */
+  /** Readings of optional parts; `null` for disabled parts. */
   readonly partReadings: Readonly<Record<string, Answer | null>>;
-  /** Actions of the optional parts that are on. */
+  /** Actions of enabled optional parts. */
   readonly partActions: Readonly<Record<string, Answer>>;
-  /** Fires when the server stops. */
+  /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;
 }

@@ -1,4 +1,4 @@
-/** What the server reports about the viewer of the page. */
+/** Server-provided facts about the page's viewer. */
 export interface Session {
   readonly known: boolean;
   readonly asksForToken: boolean;
@@ -17,7 +17,7 @@ export interface Health {
   readonly upstream?: string;
 }
 
-/** An unsuccessful answer, or none at all (`status` 0). */
+/** An unsuccessful answer, or no answer at all (`status` 0). */
 export class Failure extends Error {
   override readonly name = 'Failure';
 
@@ -30,7 +30,7 @@ export class Failure extends Error {
   }
 }
 
-/** What went wrong, for anything that was thrown. */
+/** Converts anything thrown to a `Failure`. */
 export function failureOf(cause: unknown): Failure {
   return cause instanceof Failure ? cause : new Failure(0, 'unknown', messageOf(cause));
 }
@@ -39,7 +39,7 @@ type Query = Readonly<Record<string, string | number | null | undefined>>;
 
 let pageToken = '';
 
-/** Asks who we are, and keeps the token that actions need. @throws Failure */
+/** Loads the session, and keeps the token for actions. @throws Failure */
 export async function loadSession(): Promise<Session> {
   const session = await get<Session>('session');
   pageToken = session.pageToken ?? '';
@@ -55,10 +55,7 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   return ask<T>(`/page/api/${path}${search === '' ? '' : `?${search}`}`, { signal });
 }
 
-/**
- * Runs an action. If the server was restarted and rejects the page's token, fetches a new token and tries once more.
- * @throws Failure
- */
+/** Runs an action. Retries once with a new token if a restarted server rejects the old one. @throws Failure */
 export async function post<T>(path: string, body: object): Promise<T> {
   const send = (): Promise<T> =>
     ask<T>(`/page/api/${path}`, {

@@ -24,12 +24,12 @@ export function share(part: number, all: number): string {
   return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** An amount of dollars by itself. In a column: `dollarColumn`. */
+/** Formats a single amount of dollars. For columns: `dollarColumn`. */
 export function dollars(value: number): string {
   return dollarsWith(columnDecimals([value]), value);
 }
 
-/** Prints the dollars of a column with the same decimals. */
+/** Returns a formatter that uses the same decimals for a whole column of dollars. */
 export function dollarColumn(values: readonly number[]): (value: number) => string {
   const decimals = columnDecimals(values);
   return (value) => dollarsWith(decimals, value);
@@ -56,7 +56,7 @@ export function duration(ms: number): string {
   return `${Math.round(ms / 60_000)} min`;
 }
 
-/** How long ago, or how far ahead, in one unit. */
+/** Formats a relative time in a single unit. */
 export function ago(ms: number, nowMs: number): string {
   const s = Math.round(Math.abs(nowMs - ms) / 1000);
   const [amount, unit] =

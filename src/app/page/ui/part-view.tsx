@@ -1,20 +1,20 @@
 import type { ComponentType } from 'preact';
 
-/** What an optional part adds to views of the page itself. */
+/** Components that an optional part adds to the page's own views. */
 export interface PartPieces {
-  /** Stands above the figures of the overview. */
+  /** Shown above the figures of the overview. */
   readonly Overview: ComponentType;
-  /** Stands above the requests of a conversation. */
+  /** Shown above the requests of a conversation. */
   readonly Conversation: ComponentType<{ readonly name: string }>;
 }
 
-/** A view that an optional part adds to the page; it is in the menu while the part is on. */
+/** A view added by an optional part, listed in the menu while the part is on. */
 export interface PartView {
   readonly path: string;
   readonly name: string;
-  /** Drawn on a grid of 20 by 20 with one stroke. */
+  /** SVG path on a 20 × 20 grid, drawn with one stroke. */
   readonly icon: string;
-  /** The key that opens it after `g`; absent: it has none. */
+  /** Shortcut key after `g`; no shortcut if absent. */
   readonly key?: string;
   readonly View: ComponentType;
 }

@@ -11,10 +11,10 @@ import {
 } from '../ports.ts';
 import { inTimeSlices, nextTurn, type Turns } from '../turns.ts';
 
-/** Largest JSON text of one value, in bytes. */
+/** Maximum size of a value's JSON text, in bytes. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
-/** Largest total JSON text of the values in one batch, in bytes. */
+/** Maximum total size of the JSON texts in one batch, in bytes. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** A value that the blackboard rejects, with its index in the batch. */
@@ -28,20 +28,20 @@ class ValueError extends Error {
   }
 }
 
-/** The namespace of a key: the part before the first `:`, `/` or `|`, else the whole key. */
+/** Namespace of a key: the part before the first `:`, `/` or `|`, otherwise the whole key. */
 export function namespaceOf(key: string): string {
   const end = key.search(/[:/|]/);
   return end > 0 ? key.slice(0, end) : key;
 }
 
-/** Normalises tags for storage: trimmed, lower case, unique, sorted, none empty. */
+/** Normalises tags: trimmed, lower-cased, deduplicated, sorted, without empty ones. */
 export function normaliseTags(tags: readonly string[]): string[] {
   const clean = tags.map((tag) => tag.trim().toLowerCase()).filter((tag) => tag !== '');
   return [...new Set(clean)].sort();
 }
 
 /**
- * The JSON of the values of a batch.
+ * Serialises the values of a batch.
  *
  * @throws ValueError for the first value that is too large or too deep
  */
@@ -61,14 +61,14 @@ export function* valueTexts(values: readonly unknown[]): Turns<string[]> {
   return texts;
 }
 
-/** Whether objects and lists nest deeper than `levels`. The walk itself stops at that depth. */
+/** Whether objects and lists nest deeper than `levels`. The check itself stops at that depth. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   return Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-/** One entry of a write request. */
+/** An entry of a write request. */
 export interface BoardInput {
   readonly key: string;
   readonly value?: unknown;
@@ -76,7 +76,7 @@ export interface BoardInput {
   readonly ttl_ms?: number | undefined;
 }
 
-/** Poll interval for writes of other processes, in milliseconds. */
+/** Poll interval for writes by other processes, in milliseconds. */
 const LOOK_AGAIN_MS = 100;
 
 /** Facts that agents share outside their contexts. */
@@ -88,7 +88,7 @@ export class Board {
     this.#store = store;
   }
 
-  /** Writes all of the entries or none. */
+  /** Writes all entries or none. */
   async set(inputs: readonly BoardInput[], caller: Caller) {
     const texts = await valuesOf(inputs);
     const writes = inputs.map(
@@ -114,7 +114,7 @@ export class Board {
     return shownEntry(entry);
   }
 
-  /** The value of a key, or `undefined`. */
+  /** Value of a key, or `undefined`. */
   async value(key: string): Promise<unknown> {
     return (await this.#store.get(key))?.value;
   }
@@ -150,7 +150,7 @@ export class Board {
     return { entries: page.map(shownEntry), next_cursor: next };
   }
 
-  /** Changes after a version, ascending. Waits for the first one if there is none yet. */
+  /** Changes after a version, ascending. Waits if there is none yet. */
   async watch(
     query: {
       readonly start_version: number;

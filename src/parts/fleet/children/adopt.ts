@@ -8,7 +8,7 @@ const TOKEN_VARIABLE = 'MCP_PRUNER_CHILD_TOKEN';
 
 /**
  * Takes over children whose server has ended. A child is lost if its process has ended too, or if it runs on another
- * host: its address ended with its server, and no other server can monitor it.
+ * host, where no other server can monitor it.
  *
  * @returns the children that are still running
  */

@@ -70,7 +70,7 @@ export class Children {
     });
   }
 
-  /** Adopts the children of servers that died, and starts the monitoring. */
+  /** Adopts children of crashed servers, and starts monitoring. */
   open(): Promise<void> {
     return this.#keeper.open((childId) => this.collect(childId));
   }
@@ -92,7 +92,7 @@ export class Children {
     });
   }
 
-  /** Starts a child: a new one from its manifest, or an existing one that was not started or has ended. */
+  /** Starts a new child from its manifest, or an existing one that is not running. */
   async spawn(input: SpawnInput, caller: Caller): Promise<Manifest> {
     const { child_id: childId, manifest_path: path, role, limits, child_id_hint, ...rest } = input;
     const hints: Hints = { ...rest, child_id: child_id_hint };
@@ -186,7 +186,7 @@ export class Children {
   /**
    * Ends a child and waits until its processes are gone.
    *
-   * @param told - `reason` becomes the `stop_reason`; `why`, the caller's own words, goes into the child's log
+   * @param told - `reason` becomes the `stop_reason`; `why`, the caller's words, is written to the child's log
    */
   async cancel(
     childId: string,
@@ -211,7 +211,7 @@ export class Children {
     return { child_id: childId, removed: true };
   }
 
-  /** @throws FleetError `E-CHILD-LIMIT` when `more` further children would exceed the limit */
+  /** @throws FleetError `E-CHILD-LIMIT` if `more` further children would exceed the limit */
   async checkRoom(more: number): Promise<void> {
     const open = await this.#options.store.children.list({ open: true, limit: MAX_RECORDS });
     const { maxChildren } = this.#options;

@@ -1,6 +1,4 @@
-/**
- * Variables that a child inherits from the server, in addition to those that begin with `LC_`, `XDG_` or `SSL_CERT_`.
- */
+/** Variables inherited from the server, in addition to names with the prefixes `LC_`, `XDG_` and `SSL_CERT_`. */
 const INHERITED = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'],
   ...['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
@@ -8,15 +6,12 @@ const INHERITED = new Set([
 const INHERITED_PREFIXES = ['LC_', 'XDG_', 'SSL_CERT_'];
 /** Never inherited, even if configured: the server's settings contain its token, its database and its provider keys. */
 const NEVER = /^(?:MCP_PRUNER_.*|DEEPINFRA_API_KEY)$/;
-/**
- * Variables that no call may set and no setting may allow: the program search path, preloaded libraries, the model
- * address.
- */
+/** Variables that no call may set and no setting may allow: PATH, preloaded libraries, the model's base URL. */
 const RESERVED =
   /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|GOOGLE_GEMINI_BASE_URL|NO_PROXY|no_proxy)$/;
 /**
- * Variables that a call may set: output format, provider keys, and names with a prefix that no program reads. Any other
- * variable may name a file to load, a program to start or a settings folder (`BASH_ENV`, `GIT_SSH_COMMAND`,
+ * Variables that a call may set: output format, provider keys, and names with a prefix that no program reads. Other
+ * variables could name a file to load, a program to start or a settings folder (`BASH_ENV`, `GIT_SSH_COMMAND`,
  * `PYTHONPATH`, `CODEX_HOME`), which would bypass the list of allowed commands.
  */
 const SETTABLE =
@@ -37,7 +32,7 @@ export function maySet(name: string, allowed: readonly string[] = []): boolean {
   );
 }
 
-/** The address at which a child reaches the server. */
+/** URL at which a child reaches the server. */
 export interface ChildAddress {
   readonly childId: string;
   readonly token: string;
@@ -49,7 +44,7 @@ export interface ChildAddress {
  * Builds the complete environment of a child.
  *
  * @param named - further server variables that the configuration passes on
- * @param wiring - variables that connect the agent to the proxy
+ * @param wiring - variables that point the agent to the proxy
  * @param own - variables set by the call
  */
 export function childEnvironment(

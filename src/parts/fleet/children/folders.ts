@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The private folder of each child, with its input and output files. */
+/** Private folders of children, with their input and output files. */
 export class ChildFolders {
   readonly #root: string;
 
@@ -11,12 +11,12 @@ export class ChildFolders {
     this.#root = root;
   }
 
-  /** Folder names are hashes, because an id may contain any characters. */
+  /** Names are hashes, because ids may contain any characters. */
   of(childId: string): string {
     return join(this.#root, createHash('sha256').update(childId).digest('hex').slice(0, 32));
   }
 
-  /** Creates an empty folder with access for its owner only. */
+  /** Creates an empty folder, accessible by its owner only. */
   fresh(childId: string): string {
     const folder = this.of(childId);
     rmSync(folder, { recursive: true, force: true });
@@ -26,7 +26,7 @@ export class ChildFolders {
     return folder;
   }
 
-  /** Writes an input file of the child. @returns its path */
+  /** Writes an input file for the child. @returns its path */
   write(folder: string, name: string, text: string): string {
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

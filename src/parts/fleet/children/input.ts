@@ -14,7 +14,7 @@ function isNamed(limits: object): boolean {
 }
 const NONE_NAMED = { error: 'name at least one limit' };
 
-/** The limits of a child. At least one is required, and an unknown limit is refused. */
+/** Limits of a child. At least one is required; unknown ones are refused. */
 const limits = z
   .strictObject({
     messages: count.optional(),
@@ -40,7 +40,7 @@ export const limitChanges = z
 
 export const role = z.string().min(1).max(120);
 
-/** The fields of a child in calls and manifest files: what it is and how it is started. */
+/** Fields of a child in calls and manifest files. */
 export const childFields = {
   agent: z.string().min(1).max(200).optional(),
   command: z.string().min(1).max(4096).optional(),

@@ -10,15 +10,15 @@ import { OutputReader } from './output.ts';
 import { type ChildRecords, childEvent, limitReported, meta } from './records.ts';
 import { type ChildrenOptions, hasEnded, isActive, type StartSpec } from './spec.ts';
 
-/** This process's state of a child that it monitors. */
+/** In-process state of a monitored child. */
 export interface Live {
   /**
-   * The record at the start of monitoring. Its token does not change while the child runs; its pid is `null` for a
-   * process of ours, which was not yet started.
+   * Record at the start of monitoring. The token does not change while the child runs; the pid is `null` if our process
+   * was not started yet.
    */
   readonly record: ChildRecord;
   readonly readers: readonly OutputReader[];
-  /** Whether the child is a process of ours, whose exit event we receive. An adopted child must be polled. */
+  /** Whether the child is our own process, whose exit event we receive. Adopted children must be polled. */
   readonly isOurs: boolean;
   readonly load: LoadWatch;
   limitTimer: NodeJS.Timeout | undefined;
@@ -30,7 +30,7 @@ const HEARTBEAT_MS = 2_000;
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const KILL_WAIT_MS = 5_000;
 
-/** Monitors the children of this server: their output, limits and end. Adopts the children of servers that died. */
+/** Monitors the children of this server: their output, limits and end. Adopts children of crashed servers. */
 export class Keeper {
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
@@ -55,7 +55,7 @@ export class Keeper {
     return this.#isClosed;
   }
 
-  /** Adopts the children of servers that died, and starts polling. @param collectOld - deletes old children by id */
+  /** Adopts children of crashed servers, and starts polling. @param collectOld - deletes old children by id */
   async open(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
     await this.#beat().catch((cause: unknown) => this.#failed('heartbeat', cause));
     await this.#adopt().catch((cause: unknown) => this.#failed('adopt', cause));
@@ -80,12 +80,12 @@ export class Keeper {
     await store.children.farewell(instanceId).catch((cause: unknown) => this.#failed('farewell', cause));
   }
 
-  /** The id of the monitored child with this token hash. */
+  /** Id of the monitored child with this token hash. */
   knownBy(tokenHash: string): string | undefined {
     return this.#byToken.get(tokenHash);
   }
 
-  /** Starts to monitor a child. @param isOurs - the caller will report its exit to `ended` */
+  /** Starts to monitor a child. @param isOurs - the caller reports the exit to `ended` */
   watch(
     record: ChildRecord,
     secrets: readonly string[],
@@ -112,7 +112,7 @@ export class Keeper {
     this.#live.delete(childId);
   }
 
-  /** Records the end of a process that this server monitored. */
+  /** Records the end of a monitored process. */
   async ended(live: Live, exitCode: number | null, signal: string | null, state?: ChildState): Promise<void> {
     const { childId } = live.record;
     if (this.#live.get(childId) !== live) return;
@@ -137,7 +137,7 @@ export class Keeper {
     this.#records.changes.notify();
   }
 
-  /** Asks a child to end, kills it after the grace period, and waits until it is gone. */
+  /** Asks a child to exit, kills it after the grace period, and waits for its end. */
   async end(childId: string, reason: string, graceMs: number, why?: string): Promise<ChildRecord> {
     this.#ending.add(childId);
     try {
@@ -155,26 +155,26 @@ export class Keeper {
       return { record: next, logs: [meta(`stopping: ${reason}${why === undefined ? '' : ` (${why})`}`)] };
     });
     if (!isActive(record)) return record;
-    // only a server on the child's host can signal it; elsewhere, its own server finds the stop request in the record
+    // only a server on the child's host can signal it; other hosts leave a stop request in the record
     const { pid, processStart } = isOnSameHost(record.instanceId, instanceId)
       ? record
       : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {
-      // the group may still contain processes, although its leader has ended
+      // the group may still contain processes after its leader has ended
       if (pid !== null && (isThere() || this.#live.get(childId)?.isOurs === true)) processes.signal(pid, signal);
     };
     if (graceMs > 0) {
       signalled('SIGTERM');
       const ended = await this.untilEnded(childId, graceMs);
-      if (pid !== null && hasEnded(ended)) processes.signal(pid, 'SIGKILL'); // processes that the child had started
+      if (pid !== null && hasEnded(ended)) processes.signal(pid, 'SIGKILL'); // processes started by the child
       if (hasEnded(ended)) return ended;
     }
     signalled('SIGKILL');
     return this.untilEnded(childId, KILL_WAIT_MS);
   }
 
-  /** Ends a child after a grace period: it may exit by itself after a refused request. */
+  /** Ends a child after a grace period, since it may exit by itself after a refused request. */
   endLater(childId: string, key: string): void {
     const live = this.#live.get(childId);
     if (!live || live.limitTimer !== undefined) return;

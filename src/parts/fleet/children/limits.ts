@@ -5,17 +5,17 @@ import type { ChildRecord } from '../ports.ts';
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
 export type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
-/** Limits as a call states them; `null` resets one to its default. */
+/** Limits as stated in a call; `null` resets a limit to its default. */
 export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;
 
-/** Upper bounds from the configuration; 0 means no bound. */
+/** Upper bounds from the configuration; 0 means unlimited. */
 export interface Ceilings {
   readonly wallclockMs: number;
   readonly memoryMb: number;
   readonly cpuPercent: number;
 }
 
-/** Limits for calls that name none, derived from the ceilings. */
+/** Default limits, derived from the ceilings. */
 export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): Limits {
   return {
     ...(wallclockMs > 0 && { wallclock_ms: wallclockMs }),
@@ -53,7 +53,7 @@ export function unenforced(limits: Limits, canLook: boolean): string[] {
   );
 }
 
-/** The limit that forbids another model request, or `null`. */
+/** The exhausted limit that forbids another model request, or `null`. */
 export function forbids({ limits, usage }: Pick<ChildRecord, 'limits' | 'usage'>): LimitKey | null {
   const { messages, tokens, cost_usd } = limits as Limits;
   if (messages !== undefined && usage.messages >= messages) return 'messages';

@@ -6,14 +6,14 @@ import type { ChildLogLine } from '../ports.ts';
 
 const MAX_LINE_CHARS = 4_000;
 const CHUNK_BYTES = 64 * 1024;
-/** Maximum number of log lines per second of each stream of a child; further lines are only counted. */
+/** Maximum number of log lines per second, child and stream; further lines are only counted. */
 const LINES_PER_SECOND = 2_000;
 const TOKEN = /\b[0-9a-f]{32}\b/g;
 
 export interface OutputOptions {
   readonly file: string;
   readonly stream: 'stdout' | 'stderr';
-  /** Byte offset at which to continue. */
+  /** Byte offset at which to resume. */
   readonly position: number;
   readonly secrets: readonly string[];
   readonly tokenHash: string | null;
@@ -27,7 +27,7 @@ export interface OutputRead {
   readonly isMore: boolean;
 }
 
-/** SHA-256 of a token; the store keeps only this hash. */
+/** SHA-256 of a token, of which the store only keeps this hash. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
@@ -49,11 +49,11 @@ export class OutputReader {
     return this.#position;
   }
 
-  /** @param isLast - the file will not grow: a last line without a line end is complete */
+  /** @param isLast - the file will not grow any more, so an unterminated last line is complete */
   read(nowMs: number, isLast: boolean): OutputRead {
     const bytes = readAt(this.#options.file, this.#position);
     const newline = bytes.lastIndexOf(0x0a);
-    // a line longer than one chunk is logged in pieces
+    // lines longer than one chunk are logged in pieces
     const isFull = bytes.length === CHUNK_BYTES;
     const end = newline >= 0 ? newline + 1 : isLast || isFull ? bytes.length : 0;
     const lines: ChildLogLine[] = [];
@@ -94,7 +94,7 @@ export class OutputReader {
     let clean = line;
     for (const secret of this.#options.secrets) clean = clean.replaceAll(secret, '[redacted]');
     const { tokenHash } = this.#options;
-    // after a restart only the token's hash is known
+    // after a restart, only the token's hash is known
     return tokenHash === null
       ? clean
       : clean.replace(TOKEN, (word) => (hashToken(word) === tokenHash ? '[redacted]' : word));

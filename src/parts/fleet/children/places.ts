@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync, realpathSync, statSync } from 'nod
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
 import { FleetError } from '../errors.ts';
 
-/** The path with links resolved; `null` if it does not exist. */
+/** A path with resolved links; `null` if it does not exist. */
 function real(path: string): string | null {
   try {
     return realpathSync(path);
@@ -12,8 +12,7 @@ function real(path: string): string | null {
 }
 
 /**
- * Checks which programs may be started and in which folders. This is no sandbox: a started program has all rights of
- * its user.
+ * Checks which programs may be started, and in which folders. Not a sandbox: programs run with all rights of the user.
  */
 export class Places {
   readonly #commands: readonly string[];
@@ -21,7 +20,7 @@ export class Places {
   readonly #path: string;
 
   /**
-   * @param commands - names of agents and absolute paths of programs
+   * @param commands - agent names and absolute program paths
    * @param roots - allowed folders
    * @param path - the server's own PATH
    */
@@ -53,7 +52,7 @@ export class Places {
     if (file === null || !isProgram(file)) throw refuse('there is no such program');
     const allowed = this.#commands.filter((one) => isAbsolute(one)).map(real);
     if (!allowed.includes(file)) throw refuse('it is not in MCP_PRUNER_CHILD_COMMANDS');
-    // keep the path as named: programs such as busybox depend on the name they are called by
+    // keep the given path: programs such as busybox depend on the name by which they are called
     return resolve(command);
   }
 

@@ -4,7 +4,7 @@ export interface ProcessStart {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Private files made by the caller: two for output, one for stdin. */
+  /** Private files created by the caller: two for output, one for stdin. */
   readonly stdout: string;
   readonly stderr: string;
   readonly stdin: string | null;
@@ -18,7 +18,7 @@ export interface ProcessEnd {
 
 export interface StartedProcess {
   readonly pid: number;
-  /** Settles when it has exited. */
+  /** Settles on exit. */
   readonly ended: Promise<ProcessEnd>;
 }
 
@@ -29,13 +29,13 @@ export interface GroupLoad {
   readonly cpuMs: number;
 }
 
-/** Operations on processes of this machine, as children need them. */
+/** Process operations on this machine, as needed for children. */
 export interface Processes {
-  /** Whether this system can measure memory and CPU of a group. */
+  /** Whether this system can measure memory and CPU of a process group. */
   readonly canLook: boolean;
   /** Starts a process as leader of its own process group. @throws the system's error */
   start(start: ProcessStart): Promise<StartedProcess>;
-  /** Start time of a process in the system's units; `null` if there is no process with this pid. */
+  /** Start time of a process in system units; `null` if there is no process with this pid. */
   startOf(pid: number): string | null;
   /** Signals a whole group; `false` if none of its processes is left. */
   signal(group: number, signal: NodeJS.Signals | 0): boolean;

@@ -10,16 +10,16 @@ import { isActive } from './spec.ts';
 export interface RequestGateOptions {
   readonly store: ChildStore;
   readonly records: ChildRecords;
-  /** The cost of a request in dollars; `null` without a price for its model. */
+  /** Cost of a request in dollars; `null` if its model has no price. */
   readonly costOf: (usage: ExchangeUsage) => number | null;
-  /** The child with this token hash, if this server monitors it. */
+  /** Id of the child with this token hash, if monitored by this server. */
   readonly knownBy: (tokenHash: string) => string | undefined;
   /** Called when a request of a child was refused because of a limit. */
   readonly onRefused: (childId: string, limit: string) => void;
   readonly onFailure: FailureReporter;
 }
 
-/** Counts the model requests of children and refuses those beyond a limit. */
+/** Counts the model requests of children, and refuses requests beyond a limit. */
 export class RequestGate implements ChildGate {
   readonly #options: RequestGateOptions;
 
@@ -46,7 +46,7 @@ export class RequestGate implements ChildGate {
         return { record: { ...record, usage: { ...record.usage, messages: record.usage.messages + 1 } } };
       });
     } catch (cause) {
-      this.#options.onFailure('limits', cause); // fail open: an agent must not fail because of our store
+      this.#options.onFailure('limits', cause); // fail open: agents must not fail because of our store
       return null;
     }
     if (refused !== null) this.#options.onRefused(childId, refused);
@@ -78,7 +78,7 @@ export class RequestGate implements ChildGate {
   }
 }
 
-/** The unenforced limits, with the cost limit added, which a request without a known price has bypassed. */
+/** Adds the cost limit to the unenforced limits, because a request without a known price bypassed it. */
 function withoutPrice({ limits, limitsUnenforced }: ChildRecord): readonly string[] {
   const isKept = limits.cost_usd === undefined || limitsUnenforced.includes('cost_usd');
   return isKept ? limitsUnenforced : [...limitsUnenforced, 'cost_usd'];

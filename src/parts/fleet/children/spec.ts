@@ -25,7 +25,7 @@ export interface ChildrenOptions {
   readonly newId: () => string;
   /** 128 random bits in hex. */
   readonly newToken: () => string;
-  /** The id of this server. */
+  /** Id of this server. */
   readonly instanceId: string;
   readonly pid: number;
   /** Base URL at which children reach this server, without a path. */
@@ -34,7 +34,7 @@ export interface ChildrenOptions {
   readonly folder: string;
   /** The server's own environment. */
   readonly env: Environment;
-  /** Further server variables that children inherit. */
+  /** Further server variables inherited by children. */
   readonly handedOn: readonly string[];
   /** Further variables that a call may set. */
   readonly settable: readonly string[];
@@ -57,7 +57,7 @@ export interface ChildrenOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Maximum number of records that are kept and scanned. */
+/** Maximum number of stored records. */
 export const MAX_RECORDS = 1_000;
 
 /** A request to start a child. */
@@ -66,7 +66,7 @@ export interface ChildInput extends Omit<z.infer<z.ZodObject<typeof childFields>
   readonly limits?: LimitChanges | undefined;
 }
 
-/** The start parameters of a child. They are stored and never shown. */
+/** Start parameters of a child. Stored, but never shown. */
 export type StartSpec = Pick<ChildInput, 'agent' | 'command' | 'args' | 'prompt' | 'model' | 'cwd' | 'env'>;
 
 export interface SpawnInput extends Omit<Hints, 'child_id'>, Pick<ChildInput, 'role' | 'limits'> {
@@ -86,7 +86,7 @@ export function isActive({ state }: Pick<ChildRecord, 'state'>): boolean {
   return state === 'starting' || state === 'running' || state === 'stopping';
 }
 
-/** A child as shown in answers. */
+/** A child, as shown in answers. */
 export function manifestOf(record: ChildRecord, nowMs: number) {
   const { usage, correlation, startedMs, endedMs } = record;
   const tokens = usage.tokensIn + usage.tokensOut;

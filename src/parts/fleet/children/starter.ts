@@ -21,7 +21,7 @@ interface Launch {
   readonly stdin: string | null;
 }
 
-/** Starts children. Each request is checked twice: when it arrives and when the process starts. */
+/** Starts children. Requests are checked twice: on arrival, and when the process starts. */
 export class Starter {
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
@@ -36,7 +36,7 @@ export class Starter {
     this.#keeper = keeper;
   }
 
-  /** Checks how a child is started, before anything is written. @throws FleetError `E-CHILD-COMMAND` */
+  /** Validates start parameters before anything is written. @throws FleetError `E-CHILD-COMMAND` */
   checked({ agent, command, args, prompt, model, cwd, env }: ChildInput): StartSpec {
     const { places } = this.#options;
     const refuse = (reason: string): FleetError => new FleetError('E-CHILD-COMMAND', { reason });
@@ -50,7 +50,7 @@ export class Starter {
   }
 
   /**
-   * Starts a child that has a record.
+   * Starts a child that already has a record.
    *
    * @returns its record once the process exists
    * @throws FleetError `E-CHILD-LIMIT`, `E-CHILD-START`, `E-CHILD-COMMAND`, `E-FLEET-RATE`
@@ -63,7 +63,7 @@ export class Starter {
     const spec = (await store.children.spec(childId)) as StartSpec | null;
     if (spec === null) throw new FleetError('E-CHILD-NOT-FOUND', { child_id: childId });
     const cwd = places.folder(spec.cwd);
-    this.#checkEnv(spec.env); // an earlier version or other settings may have allowed it
+    this.#checkEnv(spec.env); // may have been allowed by an earlier version or other settings
     const token = newToken();
     const address = { childId, token, url: `${this.#options.url()}/child/${token}` };
     const folder = this.#folders.fresh(childId);

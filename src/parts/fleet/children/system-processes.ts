@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { GroupLoad, ProcessEnd, Processes, ProcessStart, StartedProcess } from './processes.ts';
 
-/** Clock ticks per second in `/proc/<pid>/stat`: Linux reports 100 to programs, whatever the kernel uses. */
+/** Clock ticks per second in `/proc/<pid>/stat`: Linux always reports 100 to programs. */
 const TICKS_PER_SECOND = 100;
 const PAGE_BYTES = 4096;
 /** Fields of `/proc/<pid>/stat` after the name in parentheses, counted from 0. */
 const FIELD = { group: 2, userTicks: 11, systemTicks: 12, start: 19, pages: 21 } as const;
 
-/** Processes of this machine. Only Linux has `/proc`; elsewhere memory and CPU are not measured. */
+/** Processes of this machine. Memory and CPU are measured only on Linux, with `/proc`. */
 export class SystemProcesses implements Processes {
   readonly canLook = process.platform === 'linux';
 
@@ -23,7 +23,7 @@ export class SystemProcesses implements Processes {
         child.once('spawn', resolve);
         child.once('error', reject);
       });
-      child.on('error', () => {}); // for example a signal that could not be sent
+      child.on('error', () => {}); // for example, if a signal could not be sent
       child.unref();
       if (child.pid === undefined) throw new Error('the process has no pid');
       return { pid: child.pid, ended };
@@ -35,7 +35,7 @@ export class SystemProcesses implements Processes {
   startOf(pid: number): string | null {
     if (!this.canLook) return this.#isThere(pid) ? 'unknown' : null;
     const stat = statOf(pid);
-    // a zombie (ended, not yet reaped) no longer runs
+    // a zombie (ended, but not reaped) does not count as running
     return stat === null || stat[0] === 'Z' ? null : (stat[FIELD.start] ?? null);
   }
 
@@ -84,7 +84,7 @@ function processIds(): number[] {
     .filter((pid) => pid > 0);
 }
 
-/** The fields after the name; `null` if the process has ended. */
+/** Fields after the name; `null` if the process has ended. */
 function statOf(pid: number): string[] | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -98,6 +98,6 @@ function environmentOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
-    return []; // belongs to another user
+    return []; // the process belongs to another user
   }
 }

@@ -1,16 +1,16 @@
 import { compare } from '../graph/model.ts';
-/** An offer to do a task. */
+/** A bid for a task. */
 export interface Bid {
   readonly agentId: string;
-  /** 0 or more. */
+  /** Non-negative. */
   readonly cost: number;
   readonly kind: 'manual' | 'heuristic';
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Facts about a bidder that its bid does not contain. */
+/** Facts about a bidder beyond its bid. */
 export interface Bidder {
-  /** Contracts won and not yet completed. */
+  /** Number of contracts won but not yet completed. */
   readonly openAwards: number;
   /** Start time of the bidder in epoch milliseconds; `null` if unknown. */
   readonly since: number | null;
@@ -31,7 +31,7 @@ export interface RankedBid extends Bid {
   readonly openAwards: number;
 }
 
-/** The default bid of a child: base cost divided by reliability, both from its metadata; 100 without them. */
+/** A child's default bid: base cost divided by reliability, both from its metadata; default 100. */
 export function heuristicCost(metadata: Readonly<Record<string, unknown>>): number {
   const net = metadata.contract_net;
   const facts = typeof net === 'object' && net !== null ? (net as Record<string, unknown>) : {};
@@ -39,9 +39,7 @@ export function heuristicCost(metadata: Readonly<Record<string, unknown>>): numb
   return base / numberOr(facts.reliability, 1, (reliability) => reliability > 0 && reliability <= 1);
 }
 
-/**
- * All bids with their effective cost, the winner first. Ties: fewer open awards, then the older bidder, then the id.
- */
+/** Bids with effective costs, winner first. Ties are broken by fewer open awards, then age, then id. */
 export function rankBids(
   bids: readonly Bid[],
   heuristics: Heuristics,

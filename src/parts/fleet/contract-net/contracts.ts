@@ -114,7 +114,7 @@ export class Contracts {
   }
 }
 
-/** An explicit bid replaces the default bid of a child. */
+/** Collects bids; an explicit bid replaces a child's default bid. */
 function bidsOf({ manual_bids = [] }: Announcement, present: readonly Candidate[]): Bid[] {
   const bids = new Map<string, Bid>();
   for (const { childId, metadata } of present) {

@@ -2,7 +2,7 @@ import { createPatch, type Operation } from 'rfc6902';
 import type { Turns } from '../turns.ts';
 import { compareEdges, compareNodes, type GraphDocument, sameElement } from './model.ts';
 
-/** A change of RFC 6902. */
+/** A patch operation of RFC 6902. */
 export type PatchOperation = Operation;
 
 export interface GraphDiff {
@@ -16,15 +16,15 @@ export interface GraphDiff {
   };
 }
 
-/** Maximum number of operations in a patch; a list that needs more than its share is replaced as a whole. */
+/** Maximum number of operations per patch; a list that needs more than its share is replaced as a whole. */
 export const MAX_PATCH_OPERATIONS = 1000;
 /** Operations reserved for the name, the metadata and the replacement of whole lists. */
 const RESERVE = 140;
 const STRIDE = 256;
 
 /**
- * The patch that turns one graph into another. Both lists are sorted, so they are merged. The library compares only
- * single elements, because its running time is quadratic in the length of a list.
+ * The patch that turns one graph into another. Sorted lists are merged here; the library only compares single elements,
+ * because its running time is quadratic in list length.
  */
 export function* diffGraphs(from: GraphDocument, to: GraphDocument): Turns<GraphDiff> {
   const name: PatchOperation[] = from.name === to.name ? [] : [{ op: 'replace', path: '/name', value: to.name }];
@@ -43,7 +43,7 @@ export function* diffGraphs(from: GraphDocument, to: GraphDocument): Turns<Graph
   };
 }
 
-/** Compares two lists in the same order. Operations run from left to right, so that indexes stay valid. */
+/** Compares two lists in the same order. Operations are applied from left to right, so that indexes stay valid. */
 function* diffList<Element extends object>(
   path: string,
   from: readonly Element[],

@@ -4,7 +4,7 @@ import { GraphShapeError, GraphSizeError } from './model.ts';
 import { GraphOperationError } from './operations.ts';
 import { GraphPatchError } from './patch.ts';
 
-/** Runs work on graphs and converts errors of the pure parts to the error codes of the contract. */
+/** Runs work on graphs, and converts errors to the contract's error codes. */
 export async function graphFault<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -18,7 +18,7 @@ import {
 } from './transactions.ts';
 import { EMPTY, GraphVersions } from './versions.ts';
 
-/** Locks that restrict who may change a graph. */
+/** Locks that restrict changes of a graph to their holder. */
 class GraphLocks {
   readonly #store: GraphStore;
   readonly #newId: () => string;
@@ -78,7 +78,7 @@ export interface GraphsOptions {
 /** A graph to compare: a stored version or a given descriptor. */
 export type Selector = { readonly latest: true } | { readonly version: number } | { readonly graph: GraphDescriptor };
 
-/** Retries of a change without an expected version that lost against a concurrent one. */
+/** Maximum retries of a change without an expected version that conflicts with concurrent changes. */
 const ATTEMPTS = 50;
 
 /** Task graphs: versioned, changed atomically, locked, compared. */
@@ -135,7 +135,7 @@ export class Graphs {
     });
   }
 
-  /** Applies a patch to the latest version. If the call names a version, it must be the latest. */
+  /** Applies a patch to the latest version. A version given by the call must be the latest. */
   async patch(
     graphId: string,
     patch: readonly PatchOperation[],
@@ -158,7 +158,7 @@ export class Graphs {
     return rest;
   }
 
-  /** A version for resource readers; `null` if it is not stored. Without a number, the latest version. */
+  /** A version (default: the latest) for resource readers; `null` if it is not stored. */
   async payload(graphId: string, version: number | null) {
     const base =
       version === null ? await this.#versions.latest(graphId) : await this.#versions.stored(graphId, version);

@@ -9,7 +9,7 @@ export type ViolationCode =
   | 'E-IN-DEGREE'
   | 'E-OUT-DEGREE';
 
-/** A rule from a graph's own metadata that the graph breaks. */
+/** A violated rule from a graph's metadata. */
 export interface Violation {
   readonly code: ViolationCode;
   readonly message: string;
@@ -19,7 +19,7 @@ export interface Violation {
 
 const STRIDE = 256;
 
-/** Violations of the rules that a graph's metadata enable, in a fixed order. */
+/** Violations of the rules enabled in a graph's metadata, in a fixed order. */
 export function* violationsOf(document: GraphDocument): Turns<Violation[]> {
   const { metadata } = document;
   const found: Violation[] = [];
@@ -73,7 +73,7 @@ function brokenEdges(
     .map(({ from, to }) => ({ code, message: `edge ${from} -> ${to} has no ${what}`, edge: { from, to } }));
 }
 
-/** Nodes with more edges than their own limit, or else the graph's limit, allows. */
+/** Nodes with more edges than their own limit or else the graph's limit. */
 function* degrees({ nodes, edges, metadata }: GraphDocument): Turns<Violation[]> {
   const found: Violation[] = [];
   const sides = [
@@ -101,7 +101,7 @@ function limitOf(value: Scalar | undefined): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** The cycles: strongly connected components, by Tarjan's algorithm without recursion. */
+/** Cycles: strongly connected components, by Tarjan's algorithm without recursion. */
 function* cycles({ nodes, edges }: GraphDocument): Turns<Violation[]> {
   const targets: number[][] = nodes.map(() => []);
   const loops = new Set<number>();

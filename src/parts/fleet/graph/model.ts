@@ -15,12 +15,12 @@ export interface GraphEdge {
   readonly from: string;
   readonly to: string;
   readonly label?: string;
-  /** 0 or more. */
+  /** Non-negative. */
   readonly weight?: number;
   readonly attributes: Attributes;
 }
 
-/** A graph in canonical order: nodes by id, edges by their ends, attributes by key. Never changed once made. */
+/** An immutable graph in canonical order: nodes by id, edges by their ends, attributes by key. */
 export interface GraphDocument {
   readonly name: string;
   readonly metadata: Attributes;
@@ -28,7 +28,7 @@ export interface GraphDocument {
   readonly edges: readonly GraphEdge[];
 }
 
-/** A graph as clients write it: in any order, with optional parts. */
+/** A graph as written by clients: in any order, with optional parts. */
 export interface GraphDescriptor {
   readonly graph_id?: string | undefined;
   readonly graph_version?: number | undefined;
@@ -59,10 +59,10 @@ const MAX_NODES = 10_000;
 const MAX_EDGES = 50_000;
 const MAX_ATTRIBUTES = 64;
 export const MAX_GRAPH_BYTES = 4 * 1024 * 1024;
-/** Elements processed between two possible pauses. */
+/** Number of elements processed between possible pauses. */
 const STRIDE = 256;
 
-/** Names that JavaScript objects inherit or treat specially. */
+/** Names inherited or treated specially by JavaScript objects. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Whether a text can be the key of an attribute. */
@@ -70,7 +70,7 @@ export function isKey(key: string): boolean {
   return key !== '' && key.length <= 200 && !RESERVED.has(key);
 }
 
-/** A malformed descriptor: the part and the problem. */
+/** A malformed descriptor, with the part and the problem. */
 export class GraphShapeError extends Error {
   override readonly name = 'GraphShapeError';
   /** The part, such as `edges[3].to`. */
@@ -82,12 +82,12 @@ export class GraphShapeError extends Error {
   }
 }
 
-/** A graph above the size limit. */
+/** A graph that exceeds the size limit. */
 export class GraphSizeError extends Error {
   override readonly name = 'GraphSizeError';
 }
 
-/** Orders as `<` does: texts by UTF-16 code units. */
+/** Compares like `<`: texts by UTF-16 code units. */
 export function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -187,7 +187,7 @@ export function* documentOf(descriptor: GraphDescriptor): Turns<GraphDocument> {
   return document;
 }
 
-/** @throws GraphSizeError when there are more nodes, edges or attributes than the limits allow */
+/** @throws GraphSizeError if there are more nodes, edges or attributes than the limits allow */
 export function checkCounts({ nodes, edges, metadata }: GraphDocument): void {
   if (nodes.length > MAX_NODES) throw new GraphSizeError(`a graph has at most ${MAX_NODES} nodes`);
   if (edges.length > MAX_EDGES) throw new GraphSizeError(`a graph has at most ${MAX_EDGES} edges`);
@@ -201,7 +201,7 @@ export function checkAttributes(attributes: Attributes): void {
   }
 }
 
-/** The descriptor of a graph in tool answers. Clients can send it back unchanged. */
+/** The descriptor of a graph in tool answers, which clients can send back unchanged. */
 export function descriptorOf(document: GraphDocument, graphId: string, version: number) {
   const { name, nodes, edges, metadata } = document;
   return { graph_id: graphId, graph_version: version, name, nodes, edges, metadata };
@@ -213,7 +213,7 @@ export function normalisedGraph(document: GraphDocument, graphId: string, versio
   return { name, graphId, graphVersion: version, nodes, edges, metadata };
 }
 
-/** Whether two graphs are equal. Elements that are the same object are not compared. */
+/** Whether two graphs are equal. Identical objects are not compared further. */
 export function* sameDocument(a: GraphDocument, b: GraphDocument): Turns<boolean> {
   if (a === b) return true;
   if (a.name !== b.name || a.nodes.length !== b.nodes.length || a.edges.length !== b.edges.length) return false;

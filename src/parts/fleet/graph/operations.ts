@@ -32,14 +32,14 @@ export type GraphOperation =
       readonly value: Scalar | null;
     };
 
-/** The result of one operation. */
+/** Result of one operation. */
 export interface GraphMutationRecord {
   readonly op: GraphOperation['op'];
   readonly description: string;
   readonly changed: boolean;
 }
 
-/** An operation that failed; the whole call then changes nothing. */
+/** A failed operation; the whole call then changes nothing. */
 export class GraphOperationError extends Error {
   override readonly name = 'GraphOperationError';
   readonly index: number;
@@ -56,7 +56,7 @@ export interface Applied {
   readonly applied: readonly GraphMutationRecord[];
 }
 
-/** A graph being changed: sorted lists of its own. Elements are replaced, never mutated. */
+/** A graph being changed, with its own sorted lists. Elements are replaced, never mutated. */
 interface Draft {
   nodes: GraphNode[];
   edges: GraphEdge[];
@@ -109,7 +109,7 @@ function addNode({ nodes }: Draft, input: NodeInput): Outcome {
   return put(nodes, findNode(nodes, input.id), nodeOf, input, `node ${input.id}`);
 }
 
-/** Inserts an element in order, or merges it into the existing one. */
+/** Inserts an element at its sorted position, or merges it into the existing one. */
 function put<Input extends NodeInput | EdgeInput, Element extends Input & (GraphNode | GraphEdge)>(
   list: Element[],
   { at, found }: ReturnType<typeof findNode>,

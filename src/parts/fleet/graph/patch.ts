@@ -11,10 +11,10 @@ import {
   MAX_GRAPH_BYTES,
 } from './model.ts';
 
-/** A patch that failed; it changed nothing. */
+/** A failed patch, which changed nothing. */
 export class GraphPatchError extends Error {
   override readonly name = 'GraphPatchError';
-  /** Index of the failed operation; `null` if the final result is no valid graph. */
+  /** Index of the failed operation; `null` if the final result is not a valid graph. */
   readonly index: number | null;
   readonly path: string;
 
@@ -28,9 +28,9 @@ export class GraphPatchError extends Error {
 const STRIDE = 16;
 
 /**
- * Applies a patch of RFC 6902 to a copy of a graph.
+ * Applies an RFC 6902 patch to a copy of a graph.
  *
- * @throws GraphPatchError for a failed `test`, a missing path, and a result that is no valid graph; GraphSizeError
+ * @throws GraphPatchError for a failed `test`, a missing path, and an invalid resulting graph; GraphSizeError
  */
 export function* patchGraph(document: GraphDocument, patch: readonly Operation[]): Turns<GraphDocument> {
   const copy = yield* copyOf(document);
@@ -40,10 +40,10 @@ export function* patchGraph(document: GraphDocument, patch: readonly Operation[]
       throw new GraphPatchError(index, operation.path, 'a path must be empty or begin with /');
     }
     if (namesPrototype(operation)) throw new GraphPatchError(index, operation.path, 'there is no such path');
-    // limit repeated copies: each operation could double the graph
+    // limits repeated copies, because each operation could double the graph
     if (operation.op === 'copy') copiedChars += sizeAt(copy, operation.from);
     if (copiedChars > MAX_GRAPH_BYTES) throw new GraphPatchError(index, operation.path, 'the patch copies too much');
-    // the library stores the value by reference, and later operations would change it
+    // the library keeps a reference to the value, which later operations would change
     const [failure] = applyPatch(copy, [structuredClone(operation)]);
     if (failure) throw new GraphPatchError(index, operation.path, reasonOf(failure));
     if (index % STRIDE === 0) yield;
@@ -61,7 +61,7 @@ function pathsOf(operation: Operation): readonly string[] {
   return 'from' in operation ? [operation.path, operation.from] : [operation.path];
 }
 
-/** RFC 6901 §3. */
+/** A JSON pointer as in RFC 6901 §3. */
 function isPointer(path: string): boolean {
   return path === '' || path.startsWith('/');
 }

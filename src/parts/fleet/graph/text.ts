@@ -4,15 +4,15 @@ import { type GraphDocument, type GraphEdge, type GraphNode, GraphSizeError, MAX
 interface Header {
   readonly name: string;
   readonly metadata: GraphDocument['metadata'];
-  /** Number of lines with nodes; the remaining lines are edges. */
+  /** Number of node lines; the remaining lines are edges. */
   readonly nodes: number;
 }
 
 const STRIDE = 128;
 
 /**
- * Writes a graph as JSON lines: a header, the nodes, the edges. `readGraph` is its inverse. One line per element lets
- * reading and writing pause, so that neither blocks the event loop.
+ * Writes a graph as JSON lines: a header, the nodes, the edges. `readGraph` is its inverse. One line per element, so
+ * that reading and writing can pause and do not block the event loop.
  *
  * @throws GraphSizeError above the size limit
  */

@@ -18,18 +18,18 @@ import { applyOperations, type GraphMutationRecord, type GraphOperation } from '
 import { readGraph, writeGraph } from './text.ts';
 import type { Base, GraphVersions } from './versions.ts';
 
-/** The result of a change before it is committed. */
+/** A change before its commit. */
 export interface Change {
   readonly document: GraphDocument;
   readonly applied: readonly GraphMutationRecord[];
   readonly operations: number;
 }
 
-/** Maximum number of violations listed in an answer. */
+/** Maximum number of violations listed per answer. */
 const MAX_LISTED = 100;
 
 /**
- * Commits changes of graphs as versions. A change must not break a rule that held before; an empty change writes
+ * Commits changes of graphs as versions. A change must not break a rule that was satisfied before; empty changes write
  * nothing.
  */
 export class GraphCommits {
@@ -46,7 +46,7 @@ export class GraphCommits {
   /**
    * Checks the rules and writes a version, unless nothing changed.
    *
-   * @param txId - the open transaction that this commit ends
+   * @param txId - the open transaction ended by this commit
    */
   async write(graphId: string, base: Base, change: Change, author: Author, enforce = true, txId?: string) {
     const { document } = change;
@@ -105,7 +105,7 @@ export class GraphCommits {
   }
 }
 
-/** The author of a change and its reason, for locks and snapshots. */
+/** Author and reason of a change, for locks and snapshots. */
 export interface Author {
   readonly owner?: string | undefined;
   readonly note?: string | undefined;
@@ -113,20 +113,17 @@ export interface Author {
   readonly caller: Caller;
 }
 
-/** The owner of a change; a child that names none is its own owner. */
+/** Owner of a change; a child that names none is its own owner. */
 export function ownerOf({ owner, caller }: Author): string | null {
   return owner ?? caller.childId;
 }
 
-/** Correlation of the events of a change. */
+/** Event correlation for a change. */
 function about({ hints = {}, caller }: Author, graphId: string): Correlation {
   return { ...correlationOf(hints, caller), graphId };
 }
 
-/**
- * Checks that a descriptor of an existing graph equals the committed version: by number if it names one, else by
- * content.
- */
+/** Checks that a descriptor matches the committed version: by version number if given, otherwise by content. */
 export async function checkGiven(
   graphId: string,
   { graph_version }: GraphDescriptor,
@@ -145,10 +142,10 @@ export function checkExpected(graphId: string, expected: number | undefined, fou
   if (expected !== undefined && expected !== found) throw conflict(graphId, expected, found);
 }
 
-/** Retries of operations that lost against a concurrent call of the same transaction. */
+/** Maximum retries of operations that conflict with concurrent calls in the same transaction. */
 const ATTEMPTS = 50;
 
-/** Working copies of graphs, invisible to others until committed. They are stored and survive a restart. */
+/** Stored working copies of graphs, invisible to others until committed. They survive restarts. */
 export class Transactions {
   readonly #store: GraphStore;
   readonly #versions: GraphVersions;
@@ -163,7 +160,7 @@ export class Transactions {
     this.#newId = newId;
   }
 
-  /** Opens a transaction on the committed version, or on a graph that does not exist yet. */
+  /** Opens a transaction on the committed version, or on a new graph. */
   async begin(
     request: {
       readonly graphId: string;

@@ -15,10 +15,10 @@ export interface Base {
 /** The state of a graph before its first version. */
 export const EMPTY: Base = { version: 0, committedMs: 0, document: EMPTY_GRAPH };
 
-/** Maximum total number of elements in the cached graphs, about 50 MB. */
+/** Maximum total number of elements in cached graphs, about 50 MB. */
 const CACHED_ELEMENTS = 200_000;
 
-/** Committed versions of graphs with a cache of the most recently read. A version never changes. */
+/** Committed versions of graphs, with an LRU cache. Versions never change. */
 export class GraphVersions {
   readonly #store: GraphStore;
   readonly #documents = new LRUCache<string, Base>({
@@ -41,14 +41,14 @@ export class GraphVersions {
     return head === null ? EMPTY : this.version(graphId, head.version);
   }
 
-  /** @throws FleetError `E-GRAPH-NOT-FOUND` for a version that is not stored */
+  /** @throws FleetError `E-GRAPH-NOT-FOUND` if the version is not stored */
   async version(graphId: string, version: number): Promise<Base> {
     const base = version === 0 ? EMPTY : await this.stored(graphId, version);
     if (base === null) throw notFound(graphId, version);
     return base;
   }
 
-  /** `null` if it is not stored. */
+  /** A stored version, or `null`. */
   async stored(graphId: string, version: number): Promise<Base | null> {
     const key = keyOf(graphId, version);
     const known = this.#documents.get(key);

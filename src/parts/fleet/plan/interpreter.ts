@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Status, TaskNode, TreeNode } from './tree.ts';
 
-/** The effects that a tree needs. */
+/** Side effects available to a tree. */
 export interface World {
-  /** Milliseconds of any monotonic clock; it does not advance while the run is paused. */
+  /** Milliseconds of a monotonic clock that stops while the run is paused. */
   nowMs(): number;
-  /** The value of a condition's key. */
+  /** Reads the value of a condition's key. */
   read(key: string): Promise<unknown>;
   /**
    * Starts a task.
    *
-   * @param signal - aborts when the outcome is no longer needed
+   * @param signal - aborted when the outcome is no longer needed
    * @returns whether it succeeded; never rejects
    */
   start(task: TaskNode, signal: AbortSignal): Promise<boolean>;
-  /** Whether a task may start now; a postponed task is tried again at the next tick. */
+  /** Whether a task may start now; postponed tasks are retried at the next tick. */
   mayStart(task: TaskNode): boolean;
-  /** Called when a node that has an id changes its status. */
+  /** Called when a node with an id changes its status. */
   onStatus?(node: TreeNode, status: Status): void;
 }
 
@@ -25,7 +25,7 @@ export interface Running {
   tick(): Promise<Status>;
   /** Aborts all running tasks. */
   halt(): void;
-  /** Time on the scale of `World.nowMs` when it needs a tick at the latest; infinity if never. */
+  /** Time (`World.nowMs`) at which a tick is needed at the latest; infinity if never. */
   dueMs(): number;
 }
 
@@ -63,7 +63,7 @@ function make(node: TreeNode, world: World): Running {
   }
 }
 
-/** Runs children one after the other until one ends with `decisive`; otherwise the result is the opposite status. */
+/** Runs children sequentially until one ends with `decisive`; otherwise the result is the opposite status. */
 function inOrder(nodes: readonly TreeNode[], world: World, decisive: Status): Running {
   const children = nodes.map((node) => running(node, world));
   let at = 0;
@@ -172,7 +172,7 @@ function task(node: TaskNode, world: World): Running {
         void world.start(node, controller.signal).then((succeeded) => {
           status = succeeded ? 'success' : 'failure';
         });
-        // let a task that completes immediately, such as noop, finish without another tick
+        // lets a task that completes immediately, such as noop, finish without another tick
         await Promise.resolve();
         await Promise.resolve();
       }

@@ -14,15 +14,15 @@ import type { Stigmergy } from '../stigmergy/stigmergy.ts';
 import { type OutlineRow, type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
-/** The tools available to a plan. */
+/** Tools available to a plan. */
 export interface PlanTools {
-  /** The reason why a tool cannot be called, or `null`. */
+  /** Why a tool cannot be called, or `null`. */
   refusal(tool: string): string | null;
-  /** @returns the tool's answer; throws the tool's error */
+  /** Calls a tool. @returns its answer; throws its error */
   call(tool: string, input: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
-/** Operations of plans on children. */
+/** Child operations available to plans. */
 export interface PlanChildren {
   /** Starts a child and waits for its end. @returns its manifest */
   run(
@@ -50,7 +50,7 @@ const KEPT_RUNS = 1_000;
 const DEFAULT_TIMEOUT_MS = { bt: 60_000, reactive: 300_000 } as const;
 const OWN_TASKS: ReadonlySet<string> = new Set(['noop', 'wait', 'child_run']);
 
-/** A run of this process. */
+/** A run in this process. */
 interface Live {
   readonly run: PlanRun;
   record: PlanRecord;
@@ -67,7 +67,7 @@ export class Plans {
     this.#options = options;
   }
 
-  /** Fails the runs of servers that have ended. */
+  /** Marks runs of ended servers as failed. */
   async open(isAlive: (instanceId: string) => boolean): Promise<void> {
     const { store, instanceId } = this.#options;
     for (const record of await store.plans.open()) {
@@ -138,7 +138,7 @@ export class Plans {
       ...{ node_id: about.nodeId, child_id: about.childId },
     };
     if (input.background) {
-      ended.catch(() => undefined); // plan_status reports the failure
+      ended.catch(() => undefined); // failures are reported by plan_status
       return { status: 'running', state: 'running', ticks: 0, last_output: null, invocations: [], ...shownHints };
     }
     return { ...(await ended), ...shownHints };
@@ -165,7 +165,7 @@ export class Plans {
     };
   }
 
-  /** The tree of a run of this process; empty for any other. */
+  /** The tree of a run in this process; empty for all others. */
   outline(runId: string): readonly OutlineRow[] {
     return this.#live.get(runId)?.run.outline() ?? [];
   }
@@ -180,7 +180,7 @@ export class Plans {
     return this.status(runId);
   }
 
-  /** @param why - the caller's own words, reported by `status` */
+  /** @param why - the caller's words, reported by `status` */
   async cancelRun(runId: string, why?: string) {
     const record = this.#live.get(runId)?.record ?? (await this.#options.store.plans.get(runId));
     return { run_id: runId, ...(await this.#cancel(record === null ? [] : [record], why)) };
@@ -221,7 +221,7 @@ export class Plans {
     live.record = (await this.#options.store.plans.get(runId)) ?? live.record;
   }
 
-  /** The time by the store's clock, which writing the run once more reveals. */
+  /** Current time of the store's clock, obtained by writing the run again. */
   async #nowMs(record: PlanRecord): Promise<number> {
     await this.#options.store.plans.save(record, [], KEPT_RUNS);
     return (await this.#options.store.plans.get(record.runId))?.updatedMs ?? record.updatedMs;
@@ -263,7 +263,7 @@ export class Plans {
     const progress = state === 'done' ? 100 : record.progress;
     const finishedMs = await this.#nowMs(record);
     const about = { ...correlationOf(hints), runId: record.runId, opId: record.opId };
-    // the caller's words appear in `status` and never in events
+    // the caller's words appear only in `status`, never in events
     const ended = { ...record, state, reason: words ?? reason, result, progress, finishedMs, pausedMs: null };
     await store.plans.save(ended, [eventOf('plan_ended', about, { state, reason })], KEPT_RUNS);
   }
@@ -278,7 +278,7 @@ export class Plans {
   }
 }
 
-/** A failed task with an output. */
+/** A task that failed with an output. */
 class TaskFailed extends Error {
   readonly output: unknown;
 

@@ -6,14 +6,14 @@ import { type Running, running, type World } from './interpreter.ts';
 import { StimulusQueue } from './scheduler.ts';
 import { nodesOf, type Status, type TaskNode, type Tree, type TreeNode, tasksOf } from './tree.ts';
 
-/** One tool call of a plan. */
+/** A tool call of a plan. */
 export interface Invocation {
   readonly node_id: string;
   readonly tool: string;
   readonly input: unknown;
   output: unknown;
   readonly executed: boolean;
-  /** The message of a failed call. */
+  /** Message of a failed call. */
   error?: string;
 }
 
@@ -23,7 +23,7 @@ export interface PlanInput {
   readonly dry_run: boolean;
   readonly timeout_ms?: number | undefined;
   readonly background: boolean;
-  /** For reactive runs. */
+  /** Only for reactive runs. */
   readonly tick_ms?: number | undefined;
   readonly budget_ms?: number | undefined;
 }
@@ -39,14 +39,14 @@ export interface PlanRunOptions {
   readonly onNode: (id: string, status: Status) => void;
 }
 
-/** A node of a tree that is being run. */
+/** A node of a running tree. */
 export interface OutlineRow {
-  /** From 1. */
+  /** Starts at 1. */
   readonly depth: number;
   readonly kind: string;
-  /** Its id, or a task's tool and node; `''` for another node without an id. */
+  /** Id of the node, or tool and node of a task; `''` for other nodes without id. */
   readonly name: string;
-  /** `null`: not reached yet. */
+  /** `null` if not reached yet. */
   readonly status: Status | null;
 }
 
@@ -66,7 +66,7 @@ const MAX_INVOCATIONS = 1_000;
 const MAX_WAIT_MS = 300_000;
 const BOARD_PREFIX = 'bb:';
 
-/** One run of a tree. Ticks the tree on every wake-up until it ends or is stopped. */
+/** One run of a tree, ticked on every wake-up until it ends or is stopped. */
 export class PlanRun {
   readonly #statuses = new Map<TreeNode, Status>();
   readonly #options: PlanRunOptions;
@@ -98,17 +98,17 @@ export class PlanRun {
     this.#tasks = Math.max(1, tasksOf(options.input.tree.root).length);
   }
 
-  /** Percentage of tasks that have ended, 0 to 100. */
+  /** Percentage of finished tasks, 0 to 100. */
   get progress(): number {
     return Math.min(100, Math.floor((this.#done.size / this.#tasks) * 100));
   }
 
-  /** The reason of the stop, if the run was stopped. */
+  /** Why the run was stopped, or `null`. */
   get stopped(): StopReason | null {
     return this.#stopped;
   }
 
-  /** Stops new tasks from starting; running tasks go on. */
+  /** Prevents new tasks from starting; running tasks continue. */
   pause(): void {
     this.#pausedAt ??= performance.now();
   }
@@ -119,12 +119,12 @@ export class PlanRun {
     this.#wake();
   }
 
-  /** The words of the client that cancelled the run. */
+  /** Words of the client that cancelled the run. */
   get words(): string | null {
     return this.#words;
   }
 
-  /** Only the first call sets the reason. */
+  /** Stops the run. Only the first call sets the reason. */
   stop(reason: StopReason, words: string | null = null): void {
     if (this.#stopped === null) this.#words = words;
     this.#stopped ??= reason;
@@ -132,7 +132,7 @@ export class PlanRun {
     this.#wake();
   }
 
-  /** @throws Error if the run was stopped; `stopped` holds the reason */
+  /** @throws Error if the run was stopped; see `stopped` */
   async go(): Promise<PlanOutcome> {
     const isReactive = this.#options.mode === 'reactive';
     const forget = [
@@ -174,7 +174,7 @@ export class PlanRun {
     }
   }
 
-  /** Handles queued stimuli, the most urgent first, within the budget of one round. */
+  /** Handles queued stimuli, most urgent first, within the budget of one round. */
   async #attend(): Promise<void> {
     const budgetMs = this.#options.input.budget_ms ?? this.#options.tickMs;
     const endAt = performance.now() + budgetMs;
@@ -203,7 +203,7 @@ export class PlanRun {
     };
   }
 
-  /** The nodes of its tree in document order, with the status that each has reached. */
+  /** Nodes of the tree in document order, with their status. */
   outline(): readonly OutlineRow[] {
     return Array.from(nodesOf(this.#options.input.tree.root), ({ node, depth }) => ({
       ...{ depth, kind: node.kind, status: this.#statuses.get(node) ?? null },
@@ -267,7 +267,7 @@ export class PlanRun {
     if (this.#options.mode === 'reactive') {
       this.#queue.add({ stimulus, nodeId, atMs: performance.now(), attend: () => {} });
     }
-    // the tick must come after the microtasks of a task that has just settled
+    // the tick must follow the microtasks of a task that has just settled
     setImmediate(() => this.#wake());
   }
 
@@ -288,5 +288,5 @@ function wait(input: unknown, signal: AbortSignal): Promise<unknown> {
   const waitMs = typeof input === 'object' && input !== null && 'ms' in input ? Number(input.ms) : Number.NaN;
   if (!(waitMs >= 0 && waitMs <= MAX_WAIT_MS))
     return Promise.reject(new Error(`wait takes ms from 0 to ${MAX_WAIT_MS}`));
-  return sleep(waitMs, input, { signal }).catch(() => Promise.reject(new Error('aborted'))); // only the signal ends it early
+  return sleep(waitMs, input, { signal }).catch(() => Promise.reject(new Error('aborted'))); // only an abort ends it early
 }

@@ -3,7 +3,7 @@ export type Stimulus = 'task_ready' | 'task_done' | 'blackboard' | 'pheromone';
 
 export interface Queued {
   readonly stimulus: Stimulus;
-  /** The node concerned, or `null`. */
+  /** Id of the related node, or `null`. */
   readonly nodeId: string | null;
   readonly atMs: number;
   /** The handler. */
@@ -11,18 +11,18 @@ export interface Queued {
 }
 
 const BASE: Readonly<Record<Stimulus, number>> = { task_ready: 100, task_done: 70, blackboard: 55, pheromone: 45 };
-/** Maximum priority that pheromones add. It bounds how far they lift a stimulus above other kinds. */
+/** Maximum priority added by pheromones, so that they cannot lift a stimulus too far above other kinds. */
 const MAX_PHEROMONE = 20;
 /** Priority gained per second of waiting. */
 const AGE_PER_SECOND = 1;
 /**
- * Maximum length of the queue: a longer one would mean that nothing is handled. The oldest stimulus that no task
- * depends on is dropped.
+ * Maximum queue length; a longer queue would mean that nothing is handled. The oldest stimulus that no task depends on
+ * is dropped.
  */
 const MAX_QUEUED = 5_000;
 /**
- * Kinds that are never dropped: without its `task_ready`, a task would stay queued for ever. A plan has a limited
- * number of tasks, and so of these.
+ * Kinds that are never dropped: without `task_ready`, a task would stay queued forever. Their number is limited by the
+ * plan's tasks.
  */
 const NEEDED: ReadonlySet<Stimulus> = new Set(['task_ready', 'task_done']);
 
@@ -47,7 +47,7 @@ export class StimulusQueue {
     if (oldest >= 0) this.#waiting.splice(oldest, 1);
   }
 
-  /** @param intensityAt - the current pheromone at a node */
+  /** @param intensityAt - current pheromone at a node */
   take(nowMs: number, intensityAt: (nodeId: string) => number): Queued | undefined {
     let best = -1;
     let urgency = Number.NEGATIVE_INFINITY;

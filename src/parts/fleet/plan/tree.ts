@@ -15,18 +15,18 @@ interface Wrapper {
 }
 
 export interface TaskNode extends Named<'task'> {
-  /** The task graph node, or any name, that the work is attributed to. */
+  /** Task graph node (or any name) to which the work is attributed. */
   readonly node_id: string;
   readonly tool: string;
-  /** The variable with the input. */
+  /** Variable with the input. */
   readonly input_key?: string | undefined;
   /** The literal input. */
   readonly input?: unknown;
-  /** The variable that receives the output. */
+  /** Variable that receives the output. */
   readonly output_key?: string | undefined;
 }
 
-/** A behaviour tree, as clients write it. */
+/** A behaviour tree, as written by clients. */
 export type TreeNode =
   | (Named<'sequence' | 'selector'> & Branch)
   | (Named<'parallel'> & Branch & { readonly policy: 'all' | 'any' })
@@ -60,9 +60,9 @@ export function tasksOf(root: TreeNode): TaskNode[] {
 }
 
 /**
- * Problems of a tree, one line each; empty if the tree is valid.
+ * Validates a tree: problems, one line each; empty if valid.
  *
- * @param refusal - the reason why a tool cannot be called, or `null`
+ * @param refusal - returns why a tool cannot be called, or `null`
  */
 export function problemsOf({ root }: Tree, refusal: (tool: string) => string | null): string[] {
   const problems: string[] = [];

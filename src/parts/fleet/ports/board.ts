@@ -13,7 +13,7 @@ export interface BoardEntry {
 export interface BoardWrite {
   readonly key: string;
   readonly namespace: string;
-  /** JSON. */
+  /** JSON text. */
   readonly value: string;
   readonly tags: readonly string[];
   readonly ttlMs: number | null;
@@ -32,9 +32,9 @@ export interface BoardEvent {
 /** Called for each change with its version. */
 export type BoardEvents = (change: Pick<BoardEvent, 'kind' | 'key' | 'version'>) => readonly FleetEvent[];
 
-/** Key → value, with one sequence of versions over all changes. Expired entries are never served. */
+/** Key-value store with one version sequence over all changes. Expired entries are never returned. */
 export interface BoardStore {
-  /** All or nothing; `null` when there is no room. */
+  /** Writes all entries or none; `null` if there is no room. */
   set(writes: readonly BoardWrite[], events: BoardEvents): Promise<readonly BoardEntry[] | null>;
   get(key: string): Promise<BoardEntry | null>;
   delete(key: string, events: BoardEvents): Promise<boolean>;
@@ -49,10 +49,10 @@ export interface BoardStore {
   /** Changes with a version above `after`, ascending. */
   changes(query: { readonly after: number; readonly namespace: string | null; readonly limit: number }): Promise<{
     readonly events: readonly BoardEvent[];
-    /** The highest version that is no longer kept, 0 for none. */
+    /** Highest deleted version, 0 if none. */
     readonly dropped: number;
   }>;
-  /** Removes expired entries and records their expiry; returns whether there were any. */
+  /** Removes expired entries and records events for them; returns whether there were any. */
   expire(events: BoardEvents): Promise<boolean>;
   namespaces(query: {
     readonly prefix: string;

@@ -3,7 +3,7 @@ import type { Correlation, FleetEvent } from '../ports.ts';
 export type ChildState = 'created' | 'starting' | 'running' | 'stopping' | 'terminated' | 'error' | 'killed' | 'lost';
 
 export interface ChildUsage {
-  /** Model requests. */
+  /** Number of model requests. */
   readonly messages: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
@@ -12,7 +12,7 @@ export interface ChildUsage {
   readonly wallclockMs: number;
 }
 
-/** A child and its state. Contains no prompt, no value of its environment and no token. */
+/** A child and its state, without prompt, environment values and token. */
 export interface ChildRecord {
   readonly childId: string;
   readonly state: ChildState;
@@ -22,16 +22,16 @@ export interface ChildRecord {
   readonly limits: Readonly<Record<string, number>>;
   readonly limitsUnenforced: readonly string[];
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Hints of the call that created it, or of a later one; `childId` is the child that requested it. */
+  /** Hints of the call that created the child, or of a later one; `childId` is the requesting child. */
   readonly correlation: Correlation;
   readonly workdir: string | null;
   readonly manifestPath: string | null;
-  /** SHA-256 of the token of the present start. */
+  /** SHA-256 of the token of the current start. */
   readonly tokenHash: string | null;
   /** The server that started or adopted it. */
   readonly instanceId: string;
   readonly pid: number | null;
-  /** Start time of the process in the system's units; distinguishes it from a later process with the same pid. */
+  /** Start time of the process in system units; distinguishes it from a later process with the same pid. */
   readonly processStart: string | null;
   readonly createdMs: number;
   readonly startedMs: number | null;
@@ -42,11 +42,11 @@ export interface ChildRecord {
   readonly stopReason: string | null;
   readonly starts: number;
   readonly usage: ChildUsage;
-  /** Limits that were reported as reached. */
+  /** Limits already reported as reached. */
   readonly limitsTold: readonly string[];
 }
 
-/** How to start a child. Stored in either database and never shown. */
+/** Start parameters of a child. Stored, but never shown. */
 export type ChildSpec = Readonly<Record<string, unknown>>;
 
 export interface ChildLogLine {
@@ -55,13 +55,13 @@ export interface ChildLogLine {
   readonly parsed: unknown;
 }
 
-/** The number of bytes read from the two files of a child's output. */
+/** Number of bytes read from the child's two output files. */
 export interface LogPositions {
   readonly stdout: number;
   readonly stderr: number;
 }
 
-/** Data that a change of a child writes in addition to its record. */
+/** Data written along with a child's record. */
 export interface ChildChange {
   readonly record: ChildRecord;
   readonly events?: readonly FleetEvent[];
@@ -71,7 +71,7 @@ export interface ChildChange {
 }
 
 export interface ChildStore {
-  /** `false` if there is already a child with this id. Deletes the oldest ended records beyond `atMost`. */
+  /** Adds a child; `false` if the id exists. Deletes the oldest ended records beyond `atMost`. */
   insert(change: ChildChange & { readonly spec: ChildSpec }, atMost: number): Promise<boolean>;
   get(childId: string): Promise<ChildRecord | null>;
   spec(childId: string): Promise<ChildSpec | null>;
@@ -88,22 +88,22 @@ export interface ChildStore {
    *
    * @param change - gets the record and the number of active children (starting, running or stopping); `null` changes
    * nothing
-   * @returns the record as it is afterwards; `null` when there is none
+   * @returns the updated record; `null` if there is none
    */
   update(
     childId: string,
     change: (record: ChildRecord, active: number, nowMs: number) => ChildChange | null,
   ): Promise<ChildRecord | null>;
-  /** Adds lines of output, and the positions up to which the output was read. */
+  /** Adds output lines, and stores the positions read so far. */
   addOutput(childId: string, lines: readonly ChildLogLine[], positions: LogPositions): Promise<void>;
   positions(childId: string): Promise<LogPositions>;
-  /** Removes the record; its log stays. */
+  /** Removes the record, but not its log. */
   remove(childId: string, events: readonly FleetEvent[]): Promise<boolean>;
-  /** Ids of those that ended before a time. */
+  /** Ids of children that ended before a time. */
   endedBefore(ms: number): Promise<readonly string[]>;
-  /** Records that a server is alive, with its address. */
+  /** Records a server's heartbeat, with its URL. */
   heartbeat(instance: { readonly instanceId: string; readonly pid: number; readonly url: string }): Promise<void>;
-  /** Servers with a heartbeat since that time, with their pids. */
+  /** Pids of servers with a heartbeat since that time, by server id. */
   aliveSince(ms: number): Promise<ReadonlyMap<string, number>>;
   farewell(instanceId: string): Promise<void>;
 }

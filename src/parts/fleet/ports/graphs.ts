@@ -7,7 +7,7 @@ export interface GraphHead {
   readonly committedMs: number;
 }
 
-/** One version of a graph, as text that only the fleet reads. */
+/** One version of a graph, as text that is opaque to the store. */
 export interface GraphVersion {
   readonly text: string;
   readonly committedMs: number;
@@ -15,14 +15,14 @@ export interface GraphVersion {
 
 export type SnapshotState = 'pending' | 'committed' | 'rolled_back' | 'expired';
 
-/** A commit, or a transaction that may become one. Graphs are named by version, not copied. */
+/** A commit, or a transaction that may become one. Refers to graph versions instead of copying them. */
 export interface GraphSnapshot {
   readonly graphId: string;
   readonly txId: string;
   readonly baseVersion: number;
   readonly startedMs: number;
   readonly state: SnapshotState;
-  /** When it was committed, rolled back or expired. */
+  /** Time of commit, rollback or expiry. */
   readonly endedMs: number | null;
   readonly finalVersion: number | null;
   readonly owner: string | null;
@@ -30,11 +30,11 @@ export interface GraphSnapshot {
   readonly expiresMs: number | null;
 }
 
-/** A transaction that is open, with its working copy. */
+/** An open transaction with its working copy. */
 export interface OpenTransaction extends GraphSnapshot {
   /** Counts changes of the working copy. */
   readonly revision: number;
-  /** `null` while it is the base version itself. */
+  /** `null` while the working copy equals the base version. */
   readonly text: string | null;
 }
 
@@ -49,18 +49,18 @@ export interface GraphLock {
 
 export interface GraphCommit {
   readonly graphId: string;
-  /** The version that was read; 0: there is none yet. */
+  /** Version that was read; 0 if there is none yet. */
   readonly baseVersion: number;
-  /** The new version; `null` when the graph stays as it is. */
+  /** Text of the new version; `null` if the graph is unchanged. */
   readonly text: string | null;
-  /** The name of the committer, which is compared with the holder of the lock. */
+  /** Name of the committer, compared with the lock's holder. */
   readonly owner: string | null;
   readonly note: string | null;
-  /** Id of the snapshot. If it is that of an open transaction, the commit ends the transaction. */
+  /** Id of the snapshot. If it equals an open transaction's id, the commit ends that transaction. */
   readonly txId: string;
   /** Whether `txId` is an open transaction. */
   readonly isTransaction: boolean;
-  /** Reported with the version that the graph has afterwards. */
+  /** Events to record, given the graph's resulting version. */
   readonly events: (version: number) => readonly FleetEvent[];
 }
 
@@ -80,12 +80,12 @@ export interface GraphStore {
   heads(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
   /** Stored versions of graphs whose id begins with a prefix, most recently committed first. */
   versions(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
-  /** Checks base version and lock and writes version, snapshot and events, all or nothing. */
+  /** Checks base version and lock, then writes version, snapshot and events atomically. */
   commit(commit: GraphCommit): Promise<CommitOutcome>;
 
   /** The current lock. */
   activeLock(graphId: string): Promise<GraphLock | null>;
-  /** Takes or renews the lock; the lock of another holder is returned unchanged. */
+  /** Takes or renews the lock; another holder's lock is returned unchanged. */
   lock(
     request: {
       readonly graphId: string;
@@ -95,7 +95,7 @@ export interface GraphStore {
     },
     events: (lock: GraphLock) => readonly FleetEvent[],
   ): Promise<GraphLock>;
-  /** Frees a lock; `null` when there is none of this id. */
+  /** Releases a lock; `null` if there is none with this id. */
   unlock(
     lockId: string,
     events: (lock: GraphLock, expired: boolean) => readonly FleetEvent[],
@@ -119,14 +119,14 @@ export interface GraphStore {
     | { readonly kind: 'conflict'; readonly found: number }
     | { readonly kind: 'full' }
   >;
-  /** An open transaction; one whose time is over becomes `expired` and is reported once. */
+  /** An open transaction; an overdue one becomes `expired` and is reported once. */
   transaction(
     txId: string,
     expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
   ): Promise<OpenTransaction | 'expired' | null>;
   /**
-   * Replaces the working copy; `stale` if another call was faster or the transaction has ended, the lock if another
-   * holder has it.
+   * Replaces the working copy. Returns `stale` after a concurrent change or the transaction's end, or the lock if
+   * another holder has it.
    */
   stage(
     txId: string,

@@ -1,6 +1,6 @@
 /**
- * The fleet's tools by required flag; a tool that needs two flags is listed under both. Of tools whose flag is off,
- * only the names are known.
+ * The fleet's tools by required flag; a tool that needs two flags is listed under both. For disabled tools, only the
+ * names are known.
  */
 const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-children': ['child_create', 'child_list', 'child_status', 'child_cancel', 'child_kill', 'child_gc'],
@@ -25,13 +25,12 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
-/** Tools that every agent needs: to recover cut lines, and to search earlier tool results. */
+/** Tools that every agent needs, for recovering cut lines and searching earlier results. */
 const OF_ALL = ['recover_text', 'recall'];
 
 /**
- * Sets of tools for an agent of the fleet, by name: the descriptions of all of its tools would add some 16,000 tokens
- * to each request of an agent. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner`
- * works on graphs.
+ * Tool profiles for agents of the fleet, because the descriptions of all tools would add some 16,000 tokens to each
+ * request. `fleet-lead` starts and monitors children, `fleet-worker` is a child, `fleet-planner` works on graphs.
  */
 export const PROFILES: Readonly<Record<string, readonly string[]>> = {
   'fleet-lead': [
@@ -49,12 +48,12 @@ export const PROFILES: Readonly<Record<string, readonly string[]>> = {
 /** All tools of the fleet. */
 export const TOOL_NAMES: readonly string[] = [...new Set(Object.values(TOOLS_OF).flat())];
 
-/** The token required to start programs over HTTP: without it any local program could. */
+/** The token required for starting programs over HTTP; without it, any local program could do so. */
 const TOKEN = 'MCP_PRUNER_AUTH_TOKEN';
 /**
  * The first missing flag of a fleet tool, or `null`.
  *
- * @param mayStart - whether callers may start programs: they use stdio, or must present a token
+ * @param mayStart - whether callers may start programs (stdio, or a token is required)
  */
 export function missingFlag(name: string, flags: ReadonlySet<string>, mayStart: boolean): string | null {
   const missing = Object.entries(TOOLS_OF).find(([flag, names]) => names.includes(name) && !flags.has(flag));

@@ -36,7 +36,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
   const instanceId = serverOn(hostname(), ids.uuid());
   const onFailure = failures.of({ extension: 'fleet' });
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
-  // a name that nobody can guess: others may write to the folder for temporary files
+  // an unguessable name, because others may write to the folder for temporary files
   const folder = settings.dbPath === ':memory:' ? join(tmpdir(), `mcp-pruner-${ids.uuid()}`) : dirname(settings.dbPath);
   const fleet = new Fleet({
     ...{ store: fleetStore, newId: ids.uuid, instanceId, onFailure },
@@ -80,7 +80,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
   };
 }
 
-/** The cost of a request in dollars, by the table of prices. */
+/** Computes the cost of a request in dollars from the price table. */
 function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number | null {
   return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
     const price = model === null ? null : prices.of(model, clock.nowMs());
@@ -122,7 +122,7 @@ function toolsOf(
   return all.filter(({ name }) => missingFlag(name, flags, mayStart) === null);
 }
 
-/** The tools of this server as a plan calls them. */
+/** This server's tools, as called by plans. */
 function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: ToolContext) {
   return {
     refusal: (name: string): string | null => {
@@ -150,7 +150,7 @@ async function doorOf(
   return childDoor({ gate, rpc: listenersByChild(rpc), onFailure });
 }
 
-/** One listener per calling child; the most recently used ones are kept. */
+/** LRU cache of listeners, one per calling child. */
 function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
   const kept = new LRUCache<string, RequestListener>({ max: 100 });
   return (childId) => {

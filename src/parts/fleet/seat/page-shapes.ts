@@ -2,7 +2,7 @@ import type { ChildRecord } from '../ports/children.ts';
 export interface ChildShown
   extends Pick<ChildRecord, 'childId' | 'role' | 'createdMs' | 'endedMs' | 'stopReason' | 'exitCode'> {
   readonly state: string;
-  /** The agent, or the program. */
+  /** Agent name, or program. */
   readonly what: string;
   readonly messages: number;
   readonly tokensIn: number;
@@ -19,7 +19,7 @@ export interface FleetShown {
     readonly state: string;
     readonly progress: number;
     readonly startedMs: number;
-    /** Nodes of its tree in document order; empty for a run of another server. */
+    /** Nodes of the tree in document order; empty for runs of other servers. */
     readonly outline: readonly {
       readonly depth: number;
       readonly kind: string;
@@ -38,14 +38,14 @@ export interface GraphShown {
     readonly attributes: Readonly<Record<string, string | number | boolean>>;
   }[];
   readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
-  /** Number of nodes that are not drawn. */
+  /** Number of nodes not drawn. */
   readonly more: number;
 }
 
 export interface BoardShown {
   readonly entries: readonly {
     readonly key: string;
-    /** JSON, at most 2,000 characters of it. */
+    /** JSON, truncated to 2,000 characters. */
     readonly value: string;
     readonly tags: readonly string[];
     readonly version: number;

@@ -9,7 +9,7 @@ import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } fr
 const MOST_CHILDREN = 200;
 const MOST_LISTED = 50;
 const MOST_LOG_LINES = 500;
-/** Nodes of a graph that are drawn. */
+/** Maximum number of drawn nodes. */
 const MOST_NODES = 200;
 const MOST_ENTRIES = 100;
 const MAX_VALUE_CHARS = 2_000;
@@ -24,7 +24,7 @@ export function fleetReadings(fleet: Fleet, store: FleetStore, records: Records)
   };
 }
 
-/** The page's actions on the fleet. The page asks for confirmation before each. */
+/** The page's actions on the fleet, each of which requires confirmation. */
 export function fleetActions({ children, plans }: Fleet): Readonly<Record<string, Answer>> {
   const child = (req: Parameters<Answer>[0]) => bodyOf(req, z.strictObject({ child_id: name })).child_id;
   const byPerson = { why: 'cancelled on the page' };
@@ -53,7 +53,7 @@ async function graphView(fleet: Fleet, graphId: string): Promise<GraphShown> {
   };
 }
 
-/** Entries of a namespace, the newest first. @throws StoreUnavailable */
+/** Entries of a namespace, newest first. @throws StoreUnavailable */
 async function boardView({ board }: FleetStore, namespace: string): Promise<BoardShown> {
   const found = await board.query({ namespace, tags: [], before: null, limit: MOST_ENTRIES + 1 });
   return {
@@ -65,7 +65,7 @@ async function boardView({ board }: FleetStore, namespace: string): Promise<Boar
   };
 }
 
-/** Children, graphs and namespaces of the fleet, the newest first. @throws StoreUnavailable */
+/** Children, graphs and namespaces of the fleet, newest first. @throws StoreUnavailable */
 async function fleetView({ children: keeper, plans: running }: Fleet, fleet: FleetStore): Promise<FleetShown> {
   const all = { prefix: '', limit: MOST_LISTED };
   const [children, graphs, namespaces, plans] = await Promise.all([
@@ -86,7 +86,7 @@ async function fleetView({ children: keeper, plans: running }: Fleet, fleet: Fle
   };
 }
 
-/** A child as shown on the page, without its environment, its folder and its token. */
+/** A child as shown on the page, without environment, folder and token. */
 function childOf({
   childId,
   state,
@@ -104,10 +104,10 @@ function childOf({
   return { childId, state, what, role, createdMs, endedMs, stopReason, exitCode, messages, tokensIn, tokensOut };
 }
 
-/** The last lines of a child. @throws StoreUnavailable */
+/** The last log lines of a child. @throws StoreUnavailable */
 async function childLog(records: Records, childId: string): Promise<ChildLogShown> {
   const last = await records.lastSeqOfChild(childId);
-  // sequence numbers are shared by all children: there may be older lines of this child, but no newer ones
+  // sequence numbers are shared by all children, so older lines of this child may be missing, but no newer ones
   const entries = await records.childLogs({ childId, fromSeq: Math.max(0, last - 10_000), limit: 10_000 });
   return {
     lines: entries

@@ -16,17 +16,17 @@ export interface NodeTotal {
   readonly updatedAt: number;
 }
 
-/** Below this intensity a pheromone has vanished. */
+/** Pheromones below this intensity have vanished. */
 const VANISHED = 1e-6;
 
-/** The stored name of a type; `null` for a blank one. */
+/** Stored name of a type; `null` for a blank one. */
 export function normaliseType(type: string): string | null {
   return type.trim().toLowerCase() || null;
 }
 
 /**
- * A point after exponential decay since its last change (a mark or a decay). Intensity 0 means vanished. A clock that
- * went back changes nothing.
+ * Applies exponential decay since the point's last change (a mark or a decay). Intensity 0 means vanished. A clock that
+ * went back has no effect.
  */
 export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point {
   const elapsedMs = Math.max(0, nowMs - point.updatedAt);
@@ -34,7 +34,7 @@ export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point 
   return { ...point, intensity: intensity < VANISHED ? 0 : intensity, updatedAt: Math.max(nowMs, point.updatedAt) };
 }
 
-/** The sum over all types of each node, strongest first, then by id. */
+/** Sum over all types per node, strongest first, then by id. */
 export function totalsOf(points: readonly Point[]): NodeTotal[] {
   const totals = new Map<string, NodeTotal>();
   for (const { nodeId, intensity, updatedAt } of points) {
@@ -48,14 +48,14 @@ export function totalsOf(points: readonly Point[]): NodeTotal[] {
   return [...totals.values()].sort((a, b) => b.intensity - a.intensity || compare(a.nodeId, b.nodeId));
 }
 
-/** Strongest first, then by node and type. */
+/** Sorts by strength, descending, then by node and type. */
 export function strongestFirst(points: readonly Point[]): Point[] {
   return [...points].sort(
     (a, b) => b.intensity - a.intensity || compare(a.nodeId, b.nodeId) || compare(a.type, b.type),
   );
 }
 
-/** Intensity as shown: at most six decimals. */
+/** Intensity for display, with at most six decimals. */
 export function shownIntensity(intensity: number): number {
   return Math.round(intensity * 1e6) / 1e6;
 }

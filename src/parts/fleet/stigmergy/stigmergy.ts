@@ -16,7 +16,7 @@ export class Stigmergy {
   readonly #store: FieldStore;
   readonly #halfLifeMs: number;
 
-  /** @param halfLifeMs - default of calls that name none */
+  /** @param halfLifeMs - default for calls that give none */
   constructor(store: FieldStore, halfLifeMs: number) {
     this.#store = store;
     this.#halfLifeMs = halfLifeMs;
@@ -55,7 +55,7 @@ export class Stigmergy {
     return { generated_at: atMs, points: strongest, totals };
   }
 
-  /** The total pheromone of every node. */
+  /** Total pheromone of every node. */
   async totals(): Promise<ReadonlyMap<string, number>> {
     const { points } = await this.#store.points();
     return new Map(totalsOf(points).map(({ nodeId, intensity }) => [nodeId, intensity]));

@@ -1,7 +1,7 @@
 import { all, change, number, one, type Steps } from '../../../store/sql/steps.ts';
 import type { BoardEntry, BoardEvent, BoardWrite } from '../ports.ts';
 
-/** A stored entry. Value and tags stay JSON until they are needed. */
+/** A stored entry. Value and tags stay JSON until needed. */
 export interface EntryRow {
   readonly key: string;
   readonly value: string;
@@ -25,7 +25,7 @@ interface EventRow {
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_EVENTS = 10_000;
-/** Events contain values before and after. This bound on their size keeps many large ones from filling the disk. */
+/** Limit for the total size of events, which contain values before and after, so that they cannot fill the disk. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 const COLUMNS = 'key, value, tags, created_ms, updated_ms, expires_ms, version';
 
@@ -37,12 +37,12 @@ export class BoardTable {
     return yield* number('SELECT value FROM main.fleet_counter WHERE name = ?', [name]);
   }
 
-  /** The entry at the key, expired or not. */
+  /** The entry of a key, expired or not. */
   *entry(key: string): Steps<EntryRow | null> {
     return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM main.fleet_board WHERE key = ?`, [key]);
   }
 
-  /** Whether these writes fit, considering the entries that they replace. */
+  /** Whether there is room for these writes, given the entries that they replace. */
   *hasRoomFor(writes: readonly BoardWrite[]): Steps<boolean> {
     const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
     let [entries, bytes] = [yield* this.counter('board_entries'), yield* this.counter('board_bytes')];
@@ -54,7 +54,7 @@ export class BoardTable {
     return entries <= MAX_ENTRIES && bytes <= MAX_BYTES;
   }
 
-  /** Writes one entry in place of the previous one, and its event. */
+  /** Replaces an entry, and writes the event. */
   *set({ key, namespace, value, tags, ttlMs }: BoardWrite, previous: EntryRow | null, nowMs: number): Steps<EntryRow> {
     const entry: EntryRow = {
       ...{ key, value, tags: JSON.stringify(tags), version: yield* this.#nextVersion() },
@@ -82,7 +82,7 @@ export class BoardTable {
     return entry;
   }
 
-  /** Removes an entry that was deleted or has expired. @returns the version of the removal */
+  /** Removes a deleted or expired entry. @returns the version of the removal */
   *drop(previous: EntryRow, kind: 'delete' | 'expire', namespace: string, nowMs: number): Steps<number> {
     const version = yield* this.#nextVersion();
     const { key } = previous;
@@ -91,7 +91,7 @@ export class BoardTable {
     return version;
   }
 
-  /** Deletes the oldest changes beyond the bound. @param version - the latest version */
+  /** Deletes the oldest changes beyond the limit. @param version - the latest version */
   *trimHistory(version: number): Steps<void> {
     // versions are consecutive, one per event
     yield* change('DELETE FROM main.fleet_board_event WHERE version <= ?', [version - MAX_EVENTS]);
@@ -204,7 +204,7 @@ export class BoardTable {
   }
 }
 
-/** A stored change. */
+/** A stored change, as recorded for events. */
 interface Recorded {
   readonly version: number;
   readonly kind: BoardEvent['kind'];
@@ -215,7 +215,7 @@ interface Recorded {
   readonly namespace: string;
 }
 
-/** The JSON of a `BoardEntry`, built without parsing its value: values are large. */
+/** The JSON of a `BoardEntry`, built without parsing the value, which may be large. */
 function textOf({ key, value, tags, created_ms, updated_ms, expires_ms, version }: EntryRow): string {
   const times = `"createdMs":${created_ms},"updatedMs":${updated_ms},"expiresMs":${expires_ms}`;
   return `{"key":${JSON.stringify(key)},"value":${value},"tags":${tags},${times},"version":${version}}`;

@@ -3,7 +3,7 @@ import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 import { recordEvents } from './record.ts';
 
-/** Maximum number of entries that one transaction expires; the next one continues. */
+/** Maximum number of entries expired per transaction; the next one continues. */
 const EXPIRED_AT_ONCE = 200;
 
 const board = new BoardTable();
@@ -86,7 +86,7 @@ export class StoredBoard implements BoardStore {
   }
 }
 
-/** The entry at a key. If it has expired, its expiry is recorded first. */
+/** The live entry of a key. If it has expired, records the expiry. */
 function* living(key: string, nowMs: number, events: BoardEvents, recorded: FleetEvent[]): Steps<EntryRow | null> {
   const entry = yield* board.entry(key);
   if (entry === null || isLiving(entry, nowMs)) return entry;

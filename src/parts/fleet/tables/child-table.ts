@@ -1,10 +1,10 @@
 import { all, change, number, one, type Steps } from '../../../store/sql/steps.ts';
 import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../ports.ts';
 
-/** States of children that no longer run, as a list in SQL. */
+/** States of children that no longer run, as a SQL list. */
 export const ENDED = "'terminated', 'error', 'killed', 'lost'";
 
-/** Children as JSON with lookup columns, and the servers they belong to. */
+/** Children as JSON with look-up columns, and their servers. */
 export class ChildTable {
   *get(childId: string): Steps<ChildRecord | null> {
     return recordIn(yield* one('SELECT record FROM main.fleet_child WHERE child_id = ?', [childId]));

@@ -41,7 +41,7 @@ function find(callId: string): Steps<ContractRecord | null> {
   return record('SELECT record FROM main.fleet_contract WHERE call_id = ?', [callId]);
 }
 
-/** The number of open awards per agent: not completed and not expired. */
+/** Number of open (neither completed nor expired) awards per agent. */
 function* openAwards(nowMs: number): Steps<Map<string, number>> {
   const rows = yield* all<{ agent: string; open: number }>(
     `SELECT agent_id AS agent, count(*) AS open FROM main.fleet_contract

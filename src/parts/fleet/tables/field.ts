@@ -5,9 +5,9 @@ import { recordEvents } from './record.ts';
 
 const MAX_POINTS = 10_000;
 const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM main.fleet_point';
-/** Maximum number of points that one transaction changes, because it blocks all other writers. */
+/** Maximum number of points changed per transaction, because it blocks all other writers. */
 const AT_ONCE = 200;
-/** Sorts before all points: no id is empty. */
+/** Sorts before all points, because no id is empty. */
 const FIRST = { nodeId: '', type: '' };
 
 /** `FieldStore` on the tables of either database: pheromones, one row for each node and type. */
@@ -71,7 +71,7 @@ function* find(nodeId: string, type: string): Steps<StoredPoint | null> {
   return yield* one(`${SELECT} WHERE node_id = ? AND type = ?`, [nodeId, type]);
 }
 
-/** Writes a point, or deletes it if it has no intensity. */
+/** Writes a point, or deletes it if its intensity is 0. */
 function* put(point: StoredPoint): Steps<PointChange> {
   const { nodeId, type, intensity, updatedAt } = point;
   if (intensity > 0) {

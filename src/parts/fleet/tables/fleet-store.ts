@@ -18,7 +18,7 @@ export class StoredFleet implements FleetStore {
   readonly contracts: StoredContracts;
   readonly #access: Transactions;
 
-  /** Writes take turns, so that a checked condition still holds at the write, and versions are consecutive. */
+  /** Writes are serialised, so that checked conditions are still true at the write, and versions are consecutive. */
   constructor(sql: Sql) {
     const access = writesInTurn(sql, 'fleet');
     this.#access = access;

@@ -3,7 +3,7 @@ import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../port
 
 /** A text in its stored form. */
 export interface StoredText {
-  /** Bytes of the uncompressed text. */
+  /** Size of the uncompressed text, in bytes. */
   readonly bytes: number;
   readonly packed: number;
   readonly data: Buffer;
@@ -22,7 +22,7 @@ const MAX_VERSIONS = 500;
 const MAX_OPEN = 100;
 const MAX_SNAPSHOTS = 1_000;
 const SNAPSHOT_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long an expired lock is kept, so that its holder can learn that it expired. */
+/** How long expired locks are kept, so that their holder can be notified of the expiry. */
 const EXPIRED_LOCK_MS = 24 * 60 * 60 * 1000;
 const SNAPSHOT = `tx_id AS "txId", graph_id AS "graphId", base_version AS "baseVersion", started_ms AS "startedMs", state,
   ended_ms AS "endedMs", final_version AS "finalVersion", owner, note, expires_ms AS "expiresMs"`;
@@ -60,7 +60,7 @@ export class GraphTable {
     );
   }
 
-  /** Whether the bound allows one more graph. */
+  /** Whether there is room for one more graph. */
   *hasRoom(): Steps<boolean> {
     return (yield* number('SELECT count(*) AS value FROM main.fleet_graph')) < MAX_GRAPHS;
   }
@@ -176,7 +176,7 @@ export class GraphTable {
     );
   }
 
-  /** Expired open transactions. */
+  /** Expired transactions that are still open. */
   *overdue(nowMs: number): Steps<GraphSnapshot[]> {
     return yield* all(
       `SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,

@@ -192,7 +192,7 @@ export class StoredGraphs implements GraphStore {
   async #expire(txId: string, expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void> {
     await this.#access.write(function* (nowMs) {
       const open = yield* graphs.open(txId);
-      if (open === null) return; // another call has recorded it
+      if (open === null) return; // already recorded by another call
       yield* graphs.end(txId, 'expired', null, nowMs);
       yield* recordEvents(expired(open), nowMs);
     });

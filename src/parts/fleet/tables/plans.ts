@@ -18,7 +18,7 @@ export class StoredPlans implements PlanStore {
       if (known !== null && (known.state === 'running' || known.state === 'paused')) return null;
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
       const { runId, opId, state } = record;
-      // replaces an earlier run of the same id, and becomes the newest
+      // replaces an earlier run with the same id, and becomes the newest
       yield* change('DELETE FROM main.fleet_plan WHERE run_id = ?', [runId]);
       yield* change('INSERT INTO main.fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
         runId,
@@ -67,7 +67,7 @@ function find(runId: string): Steps<PlanRecord | null> {
   return record('SELECT record FROM main.fleet_plan WHERE run_id = ?', [runId]);
 }
 
-/** Deletes the oldest ended runs beyond a number. */
+/** Deletes the oldest ended runs beyond a limit. */
 function* trim(atMost: number): Steps<void> {
   yield* change(
     `DELETE FROM main.fleet_plan WHERE NOT ${OPEN} AND seq <=

@@ -1,6 +1,6 @@
 /**
- * Triggers that maintain the fleet's counters in PostgreSQL. A file of its own, so that a server on SQLite does not
- * load it.
+ * Triggers that maintain the fleet's counters in PostgreSQL. In a separate file, so that servers on SQLite do not load
+ * it.
  */
 export const fleetPostgres = `
   CREATE FUNCTION mcp_pruner.count_board() RETURNS trigger LANGUAGE plpgsql AS $$

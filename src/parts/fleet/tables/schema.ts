@@ -2,7 +2,7 @@ import type { PartTables } from '../../../store/part-tables.ts';
 import { change } from '../../../store/sql/steps.ts';
 import { ENDED } from './child-table.ts';
 
-/** The tables of the fleet in Common SQL: graphs, blackboard, pheromones, children, plans and contracts. */
+/** Tables of the fleet in Common SQL: graphs, blackboard, pheromones, children, plans and contracts. */
 const TABLES = `
   CREATE TABLE main.fleet_graph (
     graph_id TEXT PRIMARY KEY,
@@ -150,7 +150,7 @@ const SQLITE_COUNTING = `
 
 /**
  * Blackboard counters that the triggers do not restore when rows are moved: its last version, and the last version
- * whose change was deleted. The statements are Common SQL.
+ * whose change was deleted. In Common SQL.
  */
 const ADVANCE_BOARD_COUNTERS = [
   `UPDATE main.fleet_counter SET value = coalesce((SELECT max(version) FROM
@@ -161,7 +161,7 @@ const ADVANCE_BOARD_COUNTERS = [
    WHERE name = 'board_dropped' AND value = 0`,
 ];
 
-/** The tables of the fleet, as the store creates and moves them. */
+/** Tables of the fleet, for creation and moving. */
 export const fleetTables: PartTables = {
   common: TABLES,
   sqlite: SQLITE_COUNTING,

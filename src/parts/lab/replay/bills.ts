@@ -9,17 +9,17 @@ import { AnswerReader } from '../../../wires/dialects/answers/reader.ts';
 import type { Dialect } from '../../../wires/dialects/dialect.ts';
 import type { ReplayDollars } from './report.ts';
 
-/** Logs have no times: requests are assumed to follow each other before the cache expires. */
+/** Assumed interval between requests, because logs have no times: short enough for cache hits. */
 const APART_MS = 1_000;
 
-/** Bills recorded requests by the ledger: as they were sent, and as they would have been with their cuts. */
+/** Bills recorded requests with the ledger, as sent and as they would have been with cuts. */
 export class Bills {
   readonly #kept = new MemoryLedger();
   readonly #ledger: Ledger;
   #atMs: number;
   #count = 0;
 
-  /** A broken price file is no error: models without a price are billed in tokens only. */
+  /** A broken price file is not an error: models without a price are billed in tokens only. */
   constructor(settings: Settings, clock: Clock) {
     this.#atMs = clock.nowMs();
     this.#ledger = new Ledger({
@@ -32,7 +32,7 @@ export class Bills {
     });
   }
 
-  /** @param response - the answer as it was recorded; `undefined` where it was not */
+  /** @param response - the recorded answer, if any */
   add(rewritten: RewrittenRequest, dialect: Dialect, response: unknown): void {
     const answer = new AnswerReader();
     if (response !== undefined) answer.data(Buffer.from(JSON.stringify(response)));

@@ -15,10 +15,10 @@ import { renderReplay, replayReport } from './report.ts';
 /** Possible wires of recorded bodies. */
 const DIALECTS = { chat: openaiChat, messages: anthropicMessages, responses: openaiResponses };
 
-/** Offline no client waits, so deciding has practically no time limit. */
+/** Practically unlimited, because no client waits. */
 const TIMEOUT_MS = 600_000;
 
-/** `mcp-pruner replay`: the effect that pruning would have had on recorded conversations. */
+/** `mcp-pruner replay`: measures the effect of pruning on recorded conversations. */
 export const replay: Command = {
   usage: 'replay <file.jsonl>… [options]',
   about: [
@@ -113,7 +113,7 @@ function answerOf(response: unknown): RecordedMessage | null {
   return typeof field(message, 'role') === 'string' ? (message as RecordedMessage) : null;
 }
 
-/** Parses one line of a log: a request, or an object with `request` and optionally `response`. */
+/** Parses a log line: a request, or an object with `request` and optionally `response`. */
 export function parseRecord(line: string): RecordedRequest {
   const value = parsed(line);
   const request = field(value, 'request');
@@ -124,9 +124,9 @@ export function parseRecord(line: string): RecordedRequest {
 }
 
 /**
- * Reads a log line by line; empty lines are passed over.
+ * Reads a log line by line, skipping empty lines.
  *
- * @throws the error of the file system when the file cannot be read
+ * @throws the error of the file system if the file cannot be read
  */
 async function* readLog(path: string): AsyncGenerator<RecordedRequest> {
   for await (const line of linesOf(path, () => {}, Number.POSITIVE_INFINITY)) {

@@ -1,10 +1,10 @@
 import { estimateTokens } from '../../../engine/text/tokens.ts';
 import { callsOf, identityOf, type RecordedMessage, textOf } from './messages.ts';
 
-/** The price of a cached input token as a share of the full price. */
+/** Price of a cached input token, as a share of the full price. */
 export const CACHED_PRICE = 0.1;
 
-/** Role and delimiters of a message. */
+/** Token overhead of a message for its role and delimiters. */
 const TOKENS_PER_MESSAGE = 4;
 
 /** Estimated input tokens of one message. */
@@ -14,20 +14,20 @@ export function messageTokens(message: RecordedMessage): number {
   return tokens;
 }
 
-/** Input of one request: the part before the messages (the tools), and the messages. */
+/** Input of one request: the part before the messages (tools), and the messages. */
 export interface Prompt {
   readonly headTokens: number;
   readonly messages: readonly RecordedMessage[];
 }
 
-/** Tokens of a prompt, and its bill in full-price tokens. */
+/** Tokens of a prompt, and its cost in full-price tokens. */
 export interface Bill {
   readonly tokens: number;
   readonly cachedTokens: number;
   readonly billed: number;
 }
 
-/** Tokens of the common beginning of two texts. */
+/** Tokens of the common prefix of two texts. */
 function sharedTokens(a: string, b: string): number {
   let at = 0;
   while (at < a.length && at < b.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
@@ -35,8 +35,8 @@ function sharedTokens(a: string, b: string): number {
 }
 
 /**
- * The cost of a request right after another one: their common prefix is read from the cache. `previous` is `null` for
- * the first request of a conversation.
+ * The cost of a request after a previous one, whose common prefix is read from the cache. `previous` is `null` for the
+ * first request of a conversation.
  */
 export function billOf(prompt: Prompt, previous: Prompt | null): Bill {
   let tokens = prompt.headTokens;

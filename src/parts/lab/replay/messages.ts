@@ -1,7 +1,7 @@
 import { field, parsed } from '../../../wires/json/value.ts';
 import { announcesResult, textResult } from '../../../wires/transcript/text-results.ts';
 
-/** The part of a recorded message that the replay reads. */
+/** The parts of a recorded message that the replay reads. */
 export interface RecordedMessage {
   readonly role: string;
   readonly content?: unknown;
@@ -15,7 +15,7 @@ export interface RecordedMessage {
 export interface RecordedCall {
   readonly id: string;
   readonly name: string;
-  /** JSON in a string, unchanged. */
+  /** JSON text, unchanged. */
   readonly args: string;
 }
 
@@ -30,7 +30,7 @@ function stringOf(value: unknown): string {
 /** The wire of a recorded body. */
 export type RecordedWire = 'chat' | 'messages' | 'responses';
 
-/** The wire of a parsed body, by the name of its list of messages and its items. */
+/** Detects the wire of a parsed body by the name of its message list and by its items. */
 export function wireOf(body: unknown): RecordedWire {
   if (!isObject(body)) return 'chat';
   if (Array.isArray(body.input)) return 'responses';
@@ -42,12 +42,12 @@ export function wireOf(body: unknown): RecordedWire {
   return isTheirs || body.system !== undefined || body.anthropic_version !== undefined ? 'messages' : 'chat';
 }
 
-/** Kinds of blocks that only the messages wire has. */
+/** Block types that only occur on the messages wire. */
 const BLOCKS = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document', 'search_result']);
 
 /**
  * The messages of a parsed body of any wire, or `null` if it is not a request. Messages of other wires are converted to
- * the form of chat/completions: one message for each result, and calls in the message that made them.
+ * chat/completions: one message per result, and calls in the calling message.
  */
 export function messagesOf(body: unknown): RecordedMessage[] | null {
   const wire = wireOf(body);
@@ -100,14 +100,14 @@ function fromChat(list: unknown): RecordedMessage[] | null {
   return known && messages.length > 0 ? (messages as RecordedMessage[]) : null;
 }
 
-/** The text of a message: its content, or its text parts one after the other. */
+/** The text of a message: its content, or its concatenated text parts. */
 export function textOf({ content }: RecordedMessage): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part) => stringOf(field(part, 'text'))).join('\n');
 }
 
-/** Calls of tools in a message; the legacy `function_call` counts as one without an id. */
+/** Tool calls in a message; the legacy `function_call` counts as a call without id. */
 export function callsOf({ tool_calls, function_call }: RecordedMessage): RecordedCall[] {
   const calls: unknown[] = Array.isArray(tool_calls) ? tool_calls : [];
   const all = isObject(function_call) ? [...calls, { function: function_call }] : calls;
@@ -119,12 +119,12 @@ export function callsOf({ tool_calls, function_call }: RecordedMessage): Recorde
   });
 }
 
-/** A message as one string, for comparing: fields that clients move from message to message are left out. */
+/** Serialises a message for comparison, without fields that clients move between messages. */
 export function identityOf(message: RecordedMessage): string {
   return JSON.stringify(message, (key, value: unknown) => (key === 'cache_control' ? undefined : value));
 }
 
-/** Every string in a call's arguments, decoded; the raw text if they are not JSON. */
+/** All decoded strings in a call's arguments; the raw text if they are not JSON. */
 export function stringsIn(args: string): string[] {
   const out: string[] = [];
   const walk = (value: unknown, depth: number): void => {
@@ -138,7 +138,7 @@ export function stringsIn(args: string): string[] {
   return out;
 }
 
-/** Lines of a tool result; if it is JSON on one line, those of all strings in it. */
+/** Lines of a tool result; for one-line JSON, the lines of all strings in it. */
 export function resultLines(text: string): string[] {
   const start = text.trimStart();
   const wrapped = (start.startsWith('{') || start.startsWith('[')) && !text.trimEnd().includes('\n');
@@ -147,8 +147,7 @@ export function resultLines(text: string): string[] {
 }
 
 /**
- * The call that a user's message answers, if it is a tool result of an agent without native calls; `null` if it
- * contains only the user's words.
+ * The call answered by a user message of an agent without native calls; `null` if the message contains only user words.
  */
 export function textResultOf(
   message: RecordedMessage,

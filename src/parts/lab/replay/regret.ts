@@ -21,29 +21,29 @@ export type Use = 'quoted' | 'edited by number' | 'read again';
 export interface UsedLine {
   readonly use: Use;
   readonly line: string;
-  /** Index of the message that used it. */
+  /** Index of the message that used the line. */
   readonly at: number;
-  /** Index of the message with the result that it was used from; -1 if unknown. */
+  /** Index of the message with the originating result; -1 if unknown. */
   readonly from: number;
-  /** Whether the needed text was still in the tool result as it was forwarded. */
+  /** Whether the forwarded tool result still contained the text. */
   readonly kept: boolean;
-  /** Whether the forwarded form of that result, or of any other that the model had received by then, contained it. */
+  /** Whether any forwarded result that the model had received by then contained the text. */
   readonly visible: boolean;
 }
 
-/** Shortest line that counts, in characters. Shorter ones (`}`, `return None`) occur anywhere by chance. */
+/** Minimum length of a line, in characters. Shorter lines (`}`, `return None`) occur by coincidence. */
 const MIN_LINE = 12;
 
 const NUMBER = /^[ \t]{0,40}(\d{1,7})(?:[:|→│]| \||\t)/u;
-/** `path:12:` of a search result. */
+/** Matches `path:12:` in a search result. */
 const PLACE = /^[^\s:]{1,300}:\d{1,7}[:-]/;
 
-/** A line without its indentation and without the number or place that a tool added. */
+/** Strips indentation, and the line number or location that a tool added. */
 export function bareLine(line: string): string {
   return line.slice(0, 2000).replace(NUMBER, '').replace(PLACE, '').trim();
 }
 
-/** The number that a tool added to a line, or `null`. */
+/** Line number added by a tool, or `null`. */
 function numberOf(line: string): number | null {
   const [, digits] = NUMBER.exec(line) ?? [];
   return digits === undefined ? null : Number(digits);
@@ -53,12 +53,12 @@ function isDistinctive(line: string): boolean {
   return line.length >= MIN_LINE && /[A-Za-z]{3}/.test(line);
 }
 
-/** The longest word of a line: a text that lacks it cannot quote the line. */
+/** The longest word of a line; a text without it cannot quote the line. */
 function keyWord(line: string): string {
   return (line.match(/\w{1,100}/g) ?? []).reduce((a, b) => (b.length > a.length ? b : a), '');
 }
 
-/** Lines from `first` to `last` that a call names by number: `edit 12:15 …`, `{"start_line": 12, "end_line": 15}`. */
+/** The line range given in a call: `edit 12:15 …`, `{"start_line": 12, "end_line": 15}`. */
 export function namedRange({ name, args }: RecordedCall): { first: number; last: number } | null {
   const numbers = (...keys: string[]): number | null => {
     for (const key of keys) {
@@ -74,7 +74,7 @@ export function namedRange({ name, args }: RecordedCall): { first: number; last:
   return from === undefined ? null : { first: Number(from), last: Number(to) };
 }
 
-/** The form of a message in requests of up to `until` messages. */
+/** Form of a message in requests with up to `until` messages. */
 export interface EarlierForm {
   readonly until: number;
   readonly message: RecordedMessage;
@@ -82,25 +82,25 @@ export interface EarlierForm {
 
 interface Result {
   readonly at: number;
-  /** The bare lines that are long enough to be recognised. */
+  /** Bare lines that are long enough to be recognised. */
   readonly lines: ReadonlySet<string>;
   readonly raw: readonly string[];
-  /** Its forwarded forms in order of time: the first whose `until` is not exceeded applies. */
+  /** Its forwarded forms in chronological order; the first one whose `until` is not exceeded applies. */
   readonly forms: readonly { readonly until: number; readonly lines: ReadonlySet<string> }[];
   readonly target: CallTarget;
   readonly callKey: string;
 }
 
-/** Longest range of an edit by line numbers that is examined. */
+/** Maximum examined range of an edit by line numbers. */
 const MAX_RANGE = 2000;
 
 /**
- * Finds the lines of tool results that a conversation came back to, and whether they had been forwarded.
+ * Finds lines of tool results that a conversation used later, and whether they had been forwarded.
  *
  * @param messages - the conversation as recorded
- * @param forwarded - the same messages as the proxy sent them last
- * @param targetOf - what a call is about
- * @param earlier - how messages were sent before, by their index, oldest form first
+ * @param forwarded - the same messages in the form last sent by the proxy
+ * @param targetOf - returns the target of a call
+ * @param earlier - earlier forms of messages, by index, oldest first
  */
 export function usedLines(
   messages: readonly RecordedMessage[],
@@ -123,14 +123,14 @@ export function usedLines(
   return [...reading.used.values()];
 }
 
-/** The state of a conversation while it is read. */
+/** State while a conversation is read. */
 class Reading {
-  /** Used lines by use and text. The first use decides. */
+  /** Used lines by use and text. Only the first use counts. */
   readonly used = new Map<string, UsedLine>();
-  /** All texts so far that are not tool results. A line in them does not depend on a result. */
+  /** All texts so far other than tool results; lines in them do not depend on a result. */
   readonly said: string[] = [];
   readonly #results: Result[] = [];
-  /** Lines of tool results, by their longest word. */
+  /** Lines of tool results, by longest word. */
   readonly #byWord = new Map<string, Set<string>>();
   readonly #calls = new Map<string, RecordedCall>();
   readonly #targetOf: (call: RecordedCall) => CallTarget;
@@ -139,7 +139,7 @@ class Reading {
     this.#targetOf = targetOf;
   }
 
-  /** Reads a message of the model: the lines that it quotes, and those that its calls name. */
+  /** Processes a model message: lines that it quotes, and lines referred to by its calls. */
   answer(message: RecordedMessage, at: number): void {
     const own = callsOf(message);
     const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
@@ -160,7 +160,7 @@ class Reading {
     return this.#calls.get(String(id ?? name ?? ''));
   }
 
-  /** Reads a tool result: the lines that an earlier result of the same target had. */
+  /** Processes a tool result: lines that an earlier result for the same target contained. */
   result(message: RecordedMessage, at: number, forms: readonly EarlierForm[], call: RecordedCall | undefined): void {
     const result = resultOf(at, message, forms, call, this.#targetOf);
     const before = this.#results.findLast((other) => isSameTarget(other, result));
@@ -206,7 +206,7 @@ function resultOf(
   };
 }
 
-/** The lines of a result that the model had received when it answered a request. */
+/** Lines of a result in the form that the model had received at a given request. */
 function formAt({ forms }: Result, messages: number): ReadonlySet<string> {
   return forms.find(({ until }) => messages <= until)?.lines ?? NO_LINES;
 }
@@ -214,8 +214,8 @@ function formAt({ forms }: Result, messages: number): ReadonlySet<string> {
 const NO_LINES: ReadonlySet<string> = new Set();
 
 /**
- * The file that the header of a windowed viewer names (`[File: a.py (94 lines total)]`), if the call asked to show it.
- * Edits print the window as well, but do not ask to read the file.
+ * The file named in the header of a windowed viewer (`[File: a.py (94 lines total)]`), if the call was a read. Edits
+ * print the window too.
  */
 function shownFile(raw: readonly string[], call: RecordedCall | undefined): CallTarget | null {
   const header = raw.slice(0, 3).find((line) => line.startsWith('[File: '));
@@ -233,7 +233,7 @@ function isSameTarget(earlier: Result, later: Result): boolean {
   return earlier.target.reads && later.target.path !== '' && earlier.target.path === later.target.path;
 }
 
-/** Whether a text contains a line or, for a path, its last two parts. */
+/** Whether a text contains a line or, for a path, its last two components. */
 function holds(text: string, line: string): boolean {
   if (text.includes(line)) return true;
   if (line.includes(' ') || !line.includes('/')) return false;
@@ -241,7 +241,7 @@ function holds(text: string, line: string): boolean {
   return tail.length >= MIN_LINE && text.includes(tail);
 }
 
-/** Known lines that a text quotes and that only tools had shown before. */
+/** Lines quoted in a text that so far only tool results contained. */
 function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: readonly string[]): string[] {
   const words = new Set(text.match(/\w{1,100}/g) ?? []);
   const quoted: string[] = [];
@@ -253,7 +253,7 @@ function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: 
   return quoted;
 }
 
-/** Notes the lines that a range names in the newest result that contains the number of its first line. */
+/** Records the lines of a range, taken from the newest result that contains the first line's number. */
 function noteNumbered(
   results: readonly Result[],
   { first, last }: { first: number; last: number },

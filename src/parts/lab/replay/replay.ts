@@ -11,16 +11,16 @@ import {
 import { type CallTarget, type EarlierForm, type Use, type UsedLine, usedLines } from './regret.ts';
 
 export interface ReplayParts {
-  /** The proxy's rewriting of a body. */
+  /** Rewrites a body like the proxy. */
   readonly rewrite: (body: Buffer, wire: RecordedWire, response: unknown) => Promise<Buffer>;
   readonly targetOf: (call: RecordedCall) => CallTarget;
 }
 
-/** A request of a log with the model's answer, if it was recorded. */
+/** A logged request, with the model's answer if recorded. */
 export interface RecordedRequest {
   readonly body: unknown;
   readonly answer?: RecordedMessage;
-  /** The provider's answer; absent if it was not recorded. */
+  /** The provider's answer, if recorded. */
   readonly response?: unknown;
 }
 
@@ -28,33 +28,33 @@ export interface RecordedRequest {
 export interface ReplayTotals {
   conversations: number;
   requests: number;
-  /** Requests that continue an earlier one with all of its messages. */
+  /** Number of requests that extend an earlier one. */
   continued: number;
-  /** Of the continued requests, those whose forwarded messages begin with the earlier request's forwarded messages. */
+  /** Number of continued requests whose forwarded messages begin with the earlier request's forwarded messages. */
   stable: number;
-  /** Requests in which the client itself changed the history (by its own compaction). */
+  /** Number of requests in which the client itself changed the history, for example by a compaction. */
   changedByClient: number;
-  /** Requests whose body was not understood; they count nowhere else. */
+  /** Number of requests with unknown bodies, which count nowhere else. */
   unreadable: number;
-  /** Messages that were shortened. */
+  /** Number of shortened messages. */
   prunedMessages: number;
   tokensBefore: number;
   tokensAfter: number;
   billedBefore: number;
   billedAfter: number;
   readonly uses: Record<Use, { used: number; kept: number; visible: number }>;
-  /** Lines that were used later and were in no result that the model had received; at most 1,000. */
+  /** Lines that were used later although no received result contained them; at most 1,000. */
   readonly lost: UsedLine[];
 }
 
-/** The state of a conversation after its newest request. */
+/** State of a conversation after its newest request. */
 interface Open {
   readonly key: string;
   readonly before: Prompt;
   readonly after: Prompt;
-  /** The model's answer, as the message that the next request would contain. */
+  /** The model's answer, in the form of the next request. */
   readonly answer: readonly RecordedMessage[];
-  /** Earlier forwarded forms of messages, by their index. */
+  /** Earlier forwarded forms of messages, by index. */
   readonly earlier: ReadonlyMap<number, readonly EarlierForm[]>;
 }
 
@@ -67,7 +67,7 @@ function headTokens(body: object): number {
   return tools === undefined ? 0 : estimateTokens(JSON.stringify(tools));
 }
 
-/** Identifies a conversation by its beginning, up to the first message of its user. */
+/** Identifies a conversation by its messages up to the first user message. */
 function keyOf(messages: readonly RecordedMessage[]): string {
   const user = messages.findIndex(({ role }) => role === 'user');
   return messages
@@ -85,7 +85,7 @@ function beginsWith(longer: readonly RecordedMessage[], shorter: readonly Record
 
 const NO_FORMS: Open['earlier'] = new Map();
 
-/** The earlier forms of messages, extended by the messages that the new request forwards in a different form. */
+/** Earlier forms of messages, extended by messages that the new request forwards differently. */
 function earlierForms({ after: { messages }, earlier }: Open, sent: readonly RecordedMessage[]): Open['earlier'] {
   const changed = messages.flatMap((message, i) => (identityOf(message) === identityOf(sent[i] ?? message) ? [] : [i]));
   if (changed.length === 0) return earlier;
@@ -97,10 +97,7 @@ function earlierForms({ after: { messages }, earlier }: Open, sent: readonly Rec
   return forms;
 }
 
-/**
- * Replays requests in the order in which they were recorded. Conversations may be interleaved; they are distinguished
- * by their beginnings.
- */
+/** Replays requests in recorded order. Interleaved conversations are distinguished by their beginnings. */
 export class Replay {
   readonly #parts: ReplayParts;
   #open: Open[] = [];
@@ -128,7 +125,7 @@ export class Replay {
     this.#parts = parts;
   }
 
-  /** @throws whatever `rewrite` throws; the proxy would have sent such a body as it came */
+  /** @throws errors of `rewrite`; the proxy would have forwarded such a body unchanged */
   async add({ body, answer, response }: RecordedRequest): Promise<void> {
     const { totals } = this;
     const messages = messagesOf(body);
@@ -145,7 +142,7 @@ export class Replay {
     const before: Prompt = { headTokens: head, messages };
     const after: Prompt = { headTokens: head, messages: sent };
     const key = keyOf(messages);
-    // a request without an answer of the model opens a conversation, even if another one began in the same way
+    // a request without a model answer starts a conversation, even if another one began alike
     const opens = messages.every(({ role }) => role !== 'assistant');
     const same = opens ? [] : this.#open.filter((open) => open.key === key);
     const full = same.filter((open) => beginsWith(messages, open.before.messages));
@@ -165,7 +162,7 @@ export class Replay {
     if (this.#open.length > MAX_OPEN) this.#close(this.#open.shift());
   }
 
-  /** Ends all conversations, and determines the lines that they used. */
+  /** Ends all conversations, and finds the lines that they used. */
   finish(): ReplayTotals {
     for (const open of this.#open) this.#close(open);
     this.#open = [];

@@ -4,12 +4,12 @@ import type { ReplayTotals } from './replay.ts';
 
 /** The result of a replay. Shares are 0..1, or `null` if there was nothing to measure. */
 export interface ReplayReport extends Readonly<Omit<ReplayTotals, 'continued' | 'stable'>> {
-  /** Billed after ÷ billed before, cached input at 0.1 of its price. */
+  /** Cost after ÷ cost before, with cached input at 0.1 of the price. */
   readonly costRatio: number | null;
   readonly prefixStable: number | null;
-  /** Share of the later used lines that had been forwarded in their own result. */
+  /** Share of later used lines that were forwarded in their own result. */
   readonly laterUsedKept: number | null;
-  /** Share of the later used lines that had been forwarded in any result. */
+  /** Share of later used lines that were forwarded in any result. */
   readonly laterUsedVisible: number | null;
 }
 
@@ -36,17 +36,17 @@ function percent(value: number | null): string {
   return value === null ? '-' : `${(value * 100).toFixed(1)} %`;
 }
 
-/** The dollars of conversations by the price table, as recorded and with cuts. */
+/** Cost of conversations by the price table, as recorded and with cuts. */
 export interface ReplayDollars {
   readonly before: number;
   readonly after: number;
-  /** Number of requests whose usage is estimated, because no answer was recorded. */
+  /** Number of requests with estimated usage, because no answer was recorded. */
   readonly estimated: number;
-  /** Number of requests of models without a price, which are not included. */
+  /** Number of excluded requests, whose models have no price. */
   readonly unpriced: number;
 }
 
-/** The report for a terminal. Lines of the conversations appear only where `showLost` asks for them. */
+/** Formats the report for a terminal. Lines of conversations are only shown with `showLost`. */
 export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showLost: boolean): string {
   const { uses } = report;
   const rows = [['', 'before', 'after', 'ratio']];

@@ -2,7 +2,7 @@ import { type Command, textOption } from '../../../cli/command.ts';
 import { PARTS } from './line.ts';
 import { printLine } from './main.ts';
 
-/** `mcp-pruner statusline`. The entry runs it without loading anything else; this is for help and checked options. */
+/** `mcp-pruner statusline`. The entry point runs it with minimal imports; this adds help and option checks. */
 export const statusline: Command = {
   usage: 'statusline [--parts a,b] [--session <id>|--latest] [--searchable]',
   about:

@@ -1,7 +1,7 @@
 import type { LineFigures } from '../line-figures.ts';
 import { shortTime } from '../words.ts';
 
-/** What Claude Code reports on stdin. Every field may be missing. */
+/** Status reported by Claude Code on stdin. Every field may be missing. */
 export interface ClientStatus {
   readonly sessionId: string | null;
   /** Version of Claude Code. */
@@ -9,7 +9,7 @@ export interface ClientStatus {
   /** Tokens of the last request. */
   readonly tokens: number | null;
   readonly contextWindow: number | null;
-  /** When its cache expires, in epoch milliseconds. */
+  /** Expiry of its cache, in epoch milliseconds. */
   readonly cacheUntilMs: number | null;
   readonly windows: readonly ClientWindow[];
 }
@@ -22,13 +22,13 @@ export interface ClientWindow {
   readonly resetsAtMs: number | null;
 }
 
-/** The parts of a line, in their usual order. */
+/** The parts of a line, in default order. */
 export const PARTS = ['ctx', 'cache', 'next', '5h', 'week', 'saved'] as const;
 
 const MINUTE_MS = 60_000;
-/** Claude Code 2 compacts this many tokens below its window. */
+/** Claude Code 2 compacts this number of tokens below its window. */
 const CLAUDE_RESERVE = 33_000;
-/** The least share that is shown. */
+/** Minimum share that is shown. */
 const LEAST_SHARE = 0.005;
 const LEAST_DOLLARS = 0.005;
 
@@ -39,14 +39,14 @@ interface Known {
   readonly nowMs: number;
 }
 
-/** One line; parts without figures, and unknown ones, are left out. It is never empty. */
+/** Formats the line, skipping parts without figures and unknown ones. Never empty. */
 export function lineOf(parts: readonly string[], known: Known): string {
   const shown = parts.map((part) => (Object.hasOwn(texts, part) ? texts[part]?.(known) : null)).filter(Boolean);
   if (shown.length > 0) return shown.join(' · ');
   return known.figures === null ? 'mcp-pruner: no proxy answers' : 'mcp-pruner: no figures yet';
 }
 
-/** The text of each part; `null` if nothing is known about it. */
+/** Formatters of each part; `null` if there are no figures. */
 const texts: Readonly<Record<string, (known: Known) => string | null>> = {
   ctx({ client, figures }) {
     const tokens = client.tokens ?? figures?.context?.tokens ?? null;
@@ -96,7 +96,7 @@ function thresholdOf({ contextWindow, version }: ClientStatus, figures: LineFigu
   return isKnown ? contextWindow - CLAUDE_RESERVE : contextWindow;
 }
 
-/** A window: the client's own figures win, and the proxy's add what the client does not know. */
+/** A window; the client's own figures take precedence and are complemented by the proxy's. */
 function windowOf(name: '5h' | '7d', { client, figures, nowMs }: Known) {
   const ours = figures?.windows.find(({ window, resetsAtMs }) => window === name && resetsAtMs > nowMs);
   const its = client.windows.find(
@@ -110,7 +110,7 @@ function windowOf(name: '5h' | '7d', { client, figures, nowMs }: Known) {
   };
 }
 
-/** When a window is used up at its average rate so far; `null` if it lasts until the reset. */
+/** When a window will be used up at its average rate so far; `null` if it lasts until the reset. */
 function averagePace({ used, minutes, resetsAtMs }: ClientWindow, nowMs: number): number | null {
   if (resetsAtMs === null || used <= 0) return null;
   const elapsedMs = nowMs - (resetsAtMs - minutes * MINUTE_MS);
@@ -127,7 +127,7 @@ function dollars(amount: number): string {
   return `$${amount.toFixed(2)}`;
 }
 
-/** Reads what Claude Code reports. Anything else reports nothing. */
+/** Parses Claude Code's status; other input yields empty fields. */
 export function clientStatus(text: string): ClientStatus {
   const input = objectIn(parsed(text));
   const context = objectIn(input.context_window);
@@ -170,7 +170,7 @@ function objectIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-/** The value of a JSON text; `null` if it is not JSON. */
+/** Parses JSON; `null` if invalid. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

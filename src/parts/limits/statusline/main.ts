@@ -6,7 +6,7 @@ import type { LineFigures } from '../line-figures.ts';
 import { clientStatus, lineOf, PARTS, parsed } from './line.ts';
 import { type Searchable, searchableLine } from './searchable.ts';
 
-/** What the status line asks of the process. */
+/** Process access for the status line. */
 export interface LineIo extends Place {
   readonly out: (text: string) => void;
   readonly nowMs: () => number;
@@ -22,16 +22,16 @@ export interface LineOptions {
   readonly 'token-file'?: string | undefined;
 }
 
-/** A proxy that takes longer is left out. */
+/** Slower proxies are ignored. */
 const WAIT_MS = 1_000;
 const MAX_ANSWER_CHARS = 1_000_000;
 const DEFAULT_PORT = '8006';
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])$/;
 
 /**
- * Prints one line about a session: that of the JSON on stdin, a named one, or the latest. With `searchable` it is for a
- * hook after a compaction, and empty if there is nothing to search. Loads nothing that it does not
- * need, because agents run it after each message. Never fails.
+ * Prints one line about a session: from the JSON on stdin, a named one, or the latest. With `searchable`, the line is
+ * for a hook after a compaction, and empty if there is nothing to search. Loads as little as possible, because agents
+ * run it after each message. Never fails.
  */
 export async function printLine(options: LineOptions, io: LineIo): Promise<void> {
   const asksByName = options.session !== undefined || options.latest === true;
@@ -49,7 +49,7 @@ export async function printLine(options: LineOptions, io: LineIo): Promise<void>
   io.out(`${lineOf(parts, { client, figures, nowMs: io.nowMs() })}\n`);
 }
 
-/** What a program wrote to stdin; nothing if that is a terminal or `/dev/null`. */
+/** Reads stdin; empty if it is a terminal or `/dev/null`. */
 function readStdin(): string {
   try {
     return fstatSync(0).isCharacterDevice() ? '' : readFileSync(0, 'utf8');
@@ -58,7 +58,7 @@ function readStdin(): string {
   }
 }
 
-/** Figures of the proxy, unchecked; `null` if none answers. @param session - `null`: the latest one */
+/** Fetches unvalidated figures from the proxy; `null` without an answer. @param session - `null` for the latest */
 function ask<T>(path: string, session: string | null, options: LineOptions, io: LineIo): Promise<Partial<T> | null> {
   const base = proxyBase(options, io);
   if (base === null) return Promise.resolve(null);
@@ -90,8 +90,8 @@ function fieldsIn<T>(text: string): Partial<T> | null {
 }
 
 /**
- * Where the proxy is: as named, as the agent's base URL has it, or where it listens by default. Only http: a proxy
- * behind TLS is another machine's.
+ * URL of the proxy: as given, from the agent's base URL, or the default. Only http, because a proxy behind TLS is on
+ * another machine.
  */
 function proxyBase({ url }: LineOptions, { env }: LineIo): string | null {
   const agent = env.ANTHROPIC_BASE_URL ?? '';
@@ -106,7 +106,7 @@ function isLoopback(url: string): boolean {
   return URL.canParse(url) && url.startsWith('http://') && LOOPBACK.test(new URL(url).hostname);
 }
 
-/** The token of this machine's proxy; `''` for others. */
+/** Token of this machine's proxy; `''` for other proxies. */
 function tokenFor(base: string, options: LineOptions, io: LineIo): string {
   if (!isLoopback(base) || base.includes('/k/')) return '';
   if (io.env.MCP_PRUNER_AUTH_TOKEN) return io.env.MCP_PRUNER_AUTH_TOKEN;

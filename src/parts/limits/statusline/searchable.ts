@@ -1,14 +1,14 @@
-/** What the store has of a session's tool results. */
+/** Searchable tool results of a session in the store. */
 export interface Searchable {
   readonly results: number;
-  /** Paths, or what else their calls asked for; the newest first. */
+  /** Paths or other targets of their calls, newest first. */
   readonly newest: readonly string[];
 }
 
 const MAX_NAMES = 5;
 const MAX_CHARS = 60;
 
-/** A line for the model after a compaction, with its line end; `''` if nothing of the session can be searched. */
+/** A line for the model after a compaction, including the line end; `''` if nothing can be searched. */
 export function searchableLine(found: Partial<Searchable> | null): string {
   const { results = 0, newest } = found ?? {};
   if (typeof results !== 'number' || results <= 0) return '';
@@ -17,7 +17,7 @@ export function searchableLine(found: Partial<Searchable> | null): string {
   return `${results} tool ${results === 1 ? 'result' : 'results'} of this session can still be searched${reads}; the tool recall finds them.\n`;
 }
 
-/** A name in one short line without control characters, since it comes from a call of the model. */
+/** Sanitises a name to one short line without control characters, since it comes from a model's call. */
 function shortened(name: unknown): string {
   const line = String(name)
     .replaceAll(/[\p{C}\s]+/gu, ' ')

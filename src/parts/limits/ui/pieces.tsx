@@ -6,13 +6,13 @@ import type { ContextFigures } from '../line-figures.ts';
 import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';
 import { localTime, percent, timeLeft } from '../words.ts';
 
-/** The limits of subscriptions on the page: a strip on the overview, and the share of each conversation. */
+/** Subscription limits on the page: a strip on the overview, and the share of each conversation. */
 export const limitPieces: PartPieces = { Overview: Strip, Conversation: Share };
 
 const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
 const WARN = 0.8;
 
-/** Each window with its pace; nothing without a subscription. */
+/** Shows each window with its pace; empty without a subscription. */
 function Strip() {
   const { value } = useLoaded<Partial<LimitsReport>>('limits');
   const accounts = value?.accounts ?? [];
@@ -53,7 +53,7 @@ function aboutOf({ used, pace, resetsAt, sessions, elsewhere }: WindowShown): st
   ].join(' · ');
 }
 
-/** What a conversation used of the present windows, and what its context holds. */
+/** Shows a conversation's share of current windows, and its context size. */
 function Share({ name }: { readonly name: string }) {
   const { value } = useLoaded<{
     readonly shares?: readonly ConversationShare[];
@@ -68,7 +68,7 @@ function Share({ name }: { readonly name: string }) {
   );
 }
 
-/** What the context holds, and what its next turn costs because of that. */
+/** Describes the size of the context and the resulting cost of the next turn. */
 function contextWords(context: ContextFigures, nowMs: number): string {
   const { tokens, threshold, cacheUntilMs, next, compactPaysAfter } = context;
   const limit = threshold === null ? '' : ` of ${threshold.toLocaleString('en')}, at which its client compacts`;

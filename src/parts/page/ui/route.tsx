@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
-/** The current route: the decoded parts of the address after `#/`, without the query. */
+/** The current route: decoded parts of the URL after `#/`, without the query. */
 export type Route = readonly string[];
 
 const MOVED = 'querychange';
@@ -30,15 +30,15 @@ addEventListener('hashchange', () => {
   opened = location.hash;
 });
 
-/** Address of the view that was open before this one, with its filters; `null` if this is the first. */
+/** URL of the previous view with its filters; `null` if this is the first one. */
 export const previousView = (): string | null => previous;
 
-/** Address of a view. */
+/** URL of a view. */
 export function to(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** Address of a view with filters. */
+/** URL of a view with filters. */
 export function toFiltered(view: string, filters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(filters).toString();
   return query === '' ? to(view) : `${to(view)}?${query}`;
@@ -57,8 +57,8 @@ export function useRoute(): Route {
 export type Filters = Readonly<Record<string, string>>;
 
 /**
- * The filters of a view, as in its address, so that a link or a reload shows the same again. An empty value removes a
- * filter. The address is replaced: "back" leads to the view before, not to the filter before.
+ * Filters of a view, kept in the URL so that links and reloads preserve them. An empty value removes a filter. The URL
+ * is replaced, so that "back" leads to the previous view, not to the previous filter.
  */
 export function useFilters(): readonly [Filters, (change: Filters) => void] {
   const [filters, setFilters] = useState(() => Object.fromEntries(new URLSearchParams(hashParts()[1])));

@@ -31,7 +31,7 @@ function kept(): Theme {
   }
 }
 
-/** Light, dark, or as the system has it; remembered by this browser. */
+/** Light, dark or system theme; stored in the browser. */
 function useTheme(): readonly [Theme, () => void] {
   const [theme, setTheme] = useState(kept);
   useEffect(() => {
@@ -39,7 +39,7 @@ function useTheme(): readonly [Theme, () => void] {
     try {
       localStorage.setItem(KEY, theme);
     } catch {
-      // the browser stores nothing: the choice lasts as long as the page is open
+      // without browser storage, the choice lasts until the page is closed
     }
     dispatchEvent(new Event('themechange'));
   }, [theme]);
@@ -64,7 +64,7 @@ interface Entry {
   readonly icon?: string;
 }
 
-/** Draws the page. @param parts - the views of optional parts; `pieces`: what they add to other views */
+/** Draws the page. @param parts - views of optional parts; `pieces`: their additions to other views */
 export function openShell(parts: readonly PartView[], pieces: readonly PartPieces[]): void {
   const place = document.getElementById('app');
   if (place) render(<Shell parts={parts} pieces={pieces} />, place);
@@ -119,7 +119,7 @@ function NotFound() {
   );
 }
 
-/** The entry of the menu to which a view belongs. */
+/** The menu entry of a view. */
 function entryOf(view = ''): string {
   return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }
@@ -154,7 +154,7 @@ function Frame({ session, route, parts, pieces }: { session: Session; route: Rou
   const current = entryOf(route[0]);
   const first = useRef(true);
   const name = [...VIEWS, ...parts].find(({ path }) => path === current)?.name ?? 'No such page';
-  // with the view itself, not after it was painted: title and focus always belong to the same view
+  // a layout effect, so that title and focus always match the visible view
   useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;
     if (!first.current) main.current?.querySelector('h1')?.focus();

@@ -7,10 +7,7 @@ export interface ChatCall {
   readonly args: unknown;
 }
 
-/**
- * A conversation of an agent whose files do not contain the messages of a wire, rebuilt in the form of
- * chat/completions.
- */
+/** A conversation rebuilt in the form of chat/completions, for agents whose files do not contain wire messages. */
 export class ChatThread extends Thread {
   user(text: string): void {
     if (text !== '') this.add({ role: 'user', content: text }, false);

@@ -3,11 +3,11 @@ import { UsageFigures } from '../../../wires/dialects/answers/figures.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
-/** The assistant message being read. The file has one line for each of its blocks. */
+/** The assistant message being read. The file has one line per block. */
 interface Answer {
   readonly key: string;
   readonly blocks: unknown[];
-  /** Tool results that arrived before its last block. They are placed after it. */
+  /** Tool results that arrived before its last block; they are moved after it. */
   readonly results: unknown[];
   readonly request: Omit<SessionRequest, 'usage' | 'reasoning' | 'history' | 'length'>;
   usage: ReportedUsage;
@@ -67,7 +67,7 @@ export class ClaudeSession implements SessionReader {
     const shown = blocks.filter((block) => !THOUGHTS.has(textOf(field(block, 'type'))));
     if (conversation.answer?.key === key) {
       conversation.answer.blocks.push(...shown);
-      conversation.answer.usage = usage; // each line reports the total so far
+      conversation.answer.usage = usage; // each line reports the running total
       return;
     }
     this.#finish(conversation);
@@ -87,7 +87,7 @@ export class ClaudeSession implements SessionReader {
     };
   }
 
-  /** Ends the answer: its request is complete, and the results that arrived meanwhile follow. */
+  /** Ends the answer: completes its request, and appends the results that arrived in the meantime. */
   #finish(conversation: Conversation): void {
     const { answer, thread } = conversation;
     conversation.answer = null;
@@ -122,7 +122,7 @@ export class ClaudeSession implements SessionReader {
 }
 
 const MAX_OFFERED = 2_000;
-/** Thinking blocks are left out: they are signed, and contain no tool results. */
+/** Thinking blocks are skipped, because they are signed and contain no tool results. */
 const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
 
 function isResult(content: unknown): boolean {

@@ -1,17 +1,17 @@
 import { field, parsed } from '../../../wires/json/value.ts';
 import { listOf, numberOf, projectOf, type Session, type SessionRequest, Thread, textOf } from './recorded.ts';
 
-/** The files of a task of Cline. */
+/** Files of a Cline task. */
 export interface ClineTask {
   /** `api_conversation_history.json`: messages as on `/v1/messages`. */
   readonly history: string;
-  /** `ui_messages.json`: the usage of each request, in `api_req_started`. */
+  /** `ui_messages.json`: usage of each request, in `api_req_started`. */
   readonly shown: string;
   /** Name of the task. */
   readonly id: string;
 }
 
-/** Reads a task of Cline. Its requests are in one file and their usage in another, both in order. */
+/** Reads a Cline task. Requests and usage are in separate files, both in order. */
 export function clineTask({ history, shown, id }: ClineTask): Session {
   const bills = listOf(parsed(shown)).flatMap((line) => billOf(line));
   const messages = listOf(parsed(history));
@@ -36,17 +36,17 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
   return { requests, offered: new Set() };
 }
 
-/** The files of a session of Cline CLI 3. */
+/** Files of a Cline CLI 3 session. */
 export interface ClineCliSession {
   /** `<id>.messages.json`: messages nearly as on `/v1/messages`, each answer with its `metrics`. */
   readonly history: string;
-  /** `<id>.json`: where the session ran. */
+  /** `<id>.json`: working directory of the session. */
   readonly about: string;
   /** Name of the session. */
   readonly id: string;
 }
 
-/** Reads a session of Cline CLI 3, which records with each answer what its request used. */
+/** Reads a Cline CLI 3 session, which records the usage with each answer. */
 export function clineCliSession({ history, about, id }: ClineCliSession): Session {
   const project = projectOf(field(parsed(about), 'workspace_root'));
   const thread = new Thread();
@@ -77,7 +77,7 @@ function usageOf(metrics: unknown): SessionRequest['usage'] & { readonly input: 
   return { input: all, output: of('outputTokens'), read, written, written1h: 0 };
 }
 
-/** A list of a tool's outputs (one for each command or file) is sent as JSON. */
+/** Cline sends a list of outputs (one per command or file) as JSON. */
 function sentBlock(block: unknown): unknown {
   const content = field(block, 'content');
   if (field(block, 'type') !== 'tool_result' || !Array.isArray(content)) return block;

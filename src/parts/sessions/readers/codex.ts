@@ -11,7 +11,7 @@ import {
   textOf,
 } from './recorded.ts';
 
-/** Types of items that the model writes. A request contained the items before the first of them. */
+/** Item types written by the model. A request consists of the items before the first of these. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
 
 /**
@@ -22,14 +22,14 @@ const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_s
 export class CodexSession implements SessionReader {
   readonly #thread = new Thread();
   readonly #requests: SessionRequest[] = [];
-  /** The number of items in the newest request; -1 if there was none since the last bill. */
+  /** Number of items in the newest request; -1 if there was none since the last bill. */
   #requestLength = -1;
   #model = '';
   #project = '';
   #billed = '';
   #id = '';
   readonly #limits: Reading[] = [];
-  /** When the request in progress began, or the newest one. */
+  /** Start time of the current or newest request. */
   #startedMs = 0;
 
   line(text: string): void {
@@ -73,7 +73,7 @@ export class CodexSession implements SessionReader {
     this.#requestLength = -1;
   }
 
-  /** Adds what the provider reported about the limits in the answer of the newest request. */
+  /** Adds the limits reported in the answer to the newest request. */
   #limit(line: unknown, payload: unknown): void {
     const endedMs = timeOf(line);
     const {
@@ -97,7 +97,7 @@ export class CodexSession implements SessionReader {
     for (const window of windows) this.#limits.push({ ...about, ...request, ...window });
   }
 
-  /** Adds the last request with its usage. Reports of rate limits repeat the same usage, which is ignored. */
+  /** Adds the last request with its usage. Rate-limit reports repeat the same usage, which is ignored. */
   #bill(line: unknown, payload: unknown): void {
     const info = field(payload, 'info');
     const total = JSON.stringify(field(info, 'total_token_usage') ?? null);
@@ -130,7 +130,7 @@ export class CodexSession implements SessionReader {
   }
 }
 
-/** Epoch milliseconds of a line; 0 if unknown. */
+/** Time of a line in epoch milliseconds; 0 if unknown. */
 function timeOf(line: unknown): number {
   return Date.parse(textOf(field(line, 'timestamp'))) || 0;
 }

@@ -49,7 +49,7 @@ export function geminiSession(text: string, project: string): Session {
   return { requests, offered: new Set() };
 }
 
-/** The messages in order, each in its latest version. */
+/** Messages in order, each in its latest version. */
 function messagesOf(text: string): { readonly id: string; readonly messages: readonly unknown[] } {
   const whole = parsed(text);
   if (Array.isArray(field(whole, 'messages'))) {
@@ -66,7 +66,7 @@ function messagesOf(text: string): { readonly id: string; readonly messages: rea
   return { id, messages: [...messages.values()] };
 }
 
-/** The words of a content: a string, parts with `text`, or the answers of tools. */
+/** The text of a content: a string, parts with `text`, or tool answers. */
 function wordsOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)

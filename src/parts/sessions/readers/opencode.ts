@@ -2,7 +2,7 @@ import { field } from '../../../wires/json/value.ts';
 import { ChatThread } from './chat-thread.ts';
 import { numberOf, projectOf, type Session, type SessionRequest, textOf } from './recorded.ts';
 
-/** A message of opencode with its parts, both as opencode keeps them. */
+/** A message of opencode with its parts, in opencode's storage format. */
 export interface OpenCodeMessage {
   readonly info: unknown;
   readonly parts: readonly unknown[];
@@ -13,7 +13,7 @@ export interface OpenCodeMessage {
  * of type `text` and `tool`. An assistant's message is a request with its `tokens`, where `input` excludes cached
  * tokens.
  *
- * @param messages - in their order
+ * @param messages - in order
  */
 export function openCodeSession(messages: readonly OpenCodeMessage[]): Session {
   const thread = new ChatThread();
@@ -67,7 +67,7 @@ function requestOf(info: unknown, thread: ChatThread): SessionRequest | null {
   };
 }
 
-/** Newer versions count reasoning separately from the output, older ones as part of it; the total shows which. */
+/** Newer versions count reasoning separately from output, older ones include it; the total shows which. */
 function outputOf(tokens: unknown, input: number, reasoning: number): number {
   const output = numberOf(field(tokens, 'output'));
   return numberOf(field(tokens, 'total')) === input + output ? output : output + reasoning;

@@ -1,10 +1,10 @@
 import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
 import type { Reading } from '../../../ledger/limits/attribution.ts';
 
-/** A message (or item) of a conversation as it went over the wire. */
+/** A message (or item) of a conversation, in wire form. */
 export interface SessionMessage {
   readonly json: string;
-  /** Whether the model wrote it. */
+  /** Whether the model wrote the message. */
   readonly made: boolean;
 }
 
@@ -15,46 +15,44 @@ export type SessionWire = 'messages' | 'responses' | 'chat';
 export interface SessionRequest {
   /** Identifies the request across files. */
   readonly key: string;
-  /**
-   * The conversation, within the file, to which it belongs: agents store those of their sub-agents in the same file.
-   */
+  /** Conversation within the file, because agents store conversations of sub-agents in the same file. */
   readonly thread: string;
   readonly atMs: number;
   readonly wire: SessionWire;
   readonly model: string;
   /** Last part of the session's working directory. */
   readonly project: string;
-  /** The request consists of the first `length` of these messages. The model's answer comes next. */
+  /** The request consists of the first `length` messages, followed by the model's answer. */
   readonly history: readonly SessionMessage[];
   readonly length: number;
   readonly usage: ReportedUsage;
-  /** Tokens of reasoning in `usage.output`; `null` if they are not reported. */
+  /** Reasoning tokens in `usage.output`; `null` if not reported. */
   readonly reasoning: number | null;
-  /** `usage` is a share of what the file reports for the whole session. */
+  /** `usage` is a share of the figures for the whole session. */
   readonly shared?: true;
 }
 
-/** The content of a session file. */
+/** Contents of a session file. */
 export interface Session {
   /** The requests in order. */
   readonly requests: readonly SessionRequest[];
-  /** Tools that were offered by name. */
+  /** Tools offered by name. */
   readonly offered: ReadonlySet<string>;
-  /** States of a subscription's limits, in their order; absent if the agent does not record them. */
+  /** States of subscription limits, in order; absent if the agent does not record them. */
   readonly limits?: readonly Reading[];
 }
 
 /** Reconstructs the requests of one session file, line by line. */
 export interface SessionReader {
-  /** Reads a line. A line that is not understood is ignored. */
+  /** Reads a line; unknown lines are ignored. */
   line(text: string): void;
-  /** The session after the lines so far. */
+  /** The session up to the lines read so far. */
   end(): Session;
 }
 
 /**
  * A growing conversation. Messages are only added, never changed, so that requests can share the list. A restarted
- * history gets a new list.
+ * history uses a new list.
  */
 export class Thread {
   #messages: SessionMessage[] = [];
@@ -63,17 +61,17 @@ export class Thread {
     return this.#messages;
   }
 
-  /** @param made - by the model */
+  /** @param made - whether the model wrote it */
   add(message: unknown, made: boolean): void {
     this.#messages.push({ json: JSON.stringify(message), made });
   }
 
-  /** Begins a new history, empty or with the messages that remain. */
+  /** Starts a new history, empty or with the remaining messages. */
   restart(messages: readonly SessionMessage[] = []): void {
     this.#messages = [...messages];
   }
 
-  /** Removes messages that cannot have been in a request of this size. @param length - messages of that request */
+  /** Removes messages too many for a request of this size. @param length - number of messages in that request */
   fit(inputTokens: number, length = this.#messages.length): number {
     const lost = lostBefore(this.#messages.slice(0, length), inputTokens);
     if (lost > 0) this.restart(this.#messages.slice(lost));
@@ -89,12 +87,12 @@ export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** Name of a project by its folder. */
+/** Name of a project, from its folder. */
 export function projectOf(folder: unknown): string {
   return textOf(folder).split(/[\\/]/).filter(Boolean).at(-1) ?? '';
 }
 
-/** Upper bound for the mean number of bytes per token of a request. */
+/** Upper bound for a request's mean number of bytes per token. */
 const MOST_BYTES_PER_TOKEN = 8;
 const SPARE_BYTES = 64 * 1024;
 /** Images are stored as text, but billed by their size in pixels. */
@@ -107,9 +105,9 @@ export function hasImage({ json }: SessionMessage): boolean {
 }
 
 /**
- * The number of first messages that cannot have been in a request of this size, because its history was restarted
- * without a record in the file. If there are any, more messages are removed until half of the possible size is left, so
- * that the next requests can continue from this one.
+ * Number of leading messages that cannot have been in a request of this size, because its history was restarted without
+ * a record in the file. If there are any, more are removed until half of the possible size is left, so that the next
+ * requests can continue from this one.
  */
 function lostBefore(messages: readonly SessionMessage[], inputTokens: number): number {
   const room = inputTokens * MOST_BYTES_PER_TOKEN + SPARE_BYTES;

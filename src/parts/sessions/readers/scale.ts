@@ -1,32 +1,32 @@
 import { hasImage, type SessionMessage, type SessionRequest } from './recorded.ts';
 
-/** The difference between a request and the previous one in the same history. */
+/** Difference between a request and the previous one in the same history. */
 interface Step {
   /** Additional input tokens, as reported by the provider. */
   readonly tokens: number;
-  /** Bytes of the new messages, and of those among them that the model wrote. */
+  /** Bytes of new messages, and of those written by the model. */
   readonly bytes: number;
   readonly madeBytes: number;
-  /** Output tokens of the model in between, and how many of them were reasoning; `null` if that is not reported. */
+  /** Output tokens in between, and how many of them were reasoning; `null` if not reported. */
   readonly output: number;
   readonly reasoning: number | null;
 }
 
-/** The number of message bytes per token, and the numbers of bytes and tokens from which it was computed. */
+/** Message bytes per token, with the numbers of bytes and tokens it was computed from. */
 export interface Scale {
   readonly bytesPerToken: number;
   readonly bytes: number;
   readonly tokens: number;
 }
 
-/** New tokens below which a session's own scale is not used. */
+/** Minimum number of new tokens for a session's own scale to be used. */
 export const ENOUGH_TOKENS = 2_000;
-/** Used while no scale is known; an average tokeniser. */
+/** Default scale, of an average tokeniser. */
 const USUAL = 3.5;
 const [LEAST, MOST] = [1.5, 8];
 const ROUNDS = 30;
 
-/** The steps from each request to the next one of its thread, by model. */
+/** Steps from each request to the next one in its thread, by model. */
 function stepsOf(requests: readonly SessionRequest[]): Map<string, Step[]> {
   const newest = new Map<string, SessionRequest>();
   const steps = new Map<string, Step[]>();
@@ -46,7 +46,7 @@ function stepBetween(before: SessionRequest, request: SessionRequest): Step | nu
   if (before.history !== request.history || before.model !== request.model || request.shared) return null;
   const added = request.history.slice(before.length, request.length);
   const tokens = (request.usage.input ?? 0) - (before.usage.input ?? 0);
-  // the bytes of an image do not show how many tokens it has
+  // the byte size of an image does not determine its tokens
   if (tokens <= 0 || added.length === 0 || added.some(hasImage)) return null;
   const { output } = before.usage;
   return {
@@ -64,14 +64,14 @@ function bytesOf(messages: readonly SessionMessage[]): number {
 
 /**
  * The scale of a tokeniser: new bytes divided by new tokens. Some providers bill the model's reasoning again as input,
- * although the file does not contain it; others do not. The assumption that fits the bills better is used.
+ * although the file does not contain it. The assumption that fits the bills better is used.
  */
 function scaleOf(steps: readonly Step[]): Scale | null {
   const [whole, shown] = [fitted(steps, () => 0), fitted(steps, hiddenIn)];
   return shown !== null && (whole === null || shown.error < whole.error) ? shown.scale : (whole?.scale ?? null);
 }
 
-/** One scale from several: as if their messages were those of one session. */
+/** Combines several scales, as if their messages were from one session. */
 function meanScale(scales: readonly Scale[]): Scale | null {
   const bytes = scales.reduce((sum, scale) => sum + scale.bytes, 0);
   const tokens = scales.reduce((sum, scale) => sum + scale.tokens, 0);
@@ -79,14 +79,14 @@ function meanScale(scales: readonly Scale[]): Scale | null {
 }
 
 /**
- * Tokens of an answer that are not in the file: the reported reasoning tokens, else the output tokens that its text
- * does not explain.
+ * Tokens of an answer that are not in the file: reported reasoning, or else output tokens that its text does not
+ * explain.
  */
 function hiddenIn({ output, madeBytes, reasoning }: Step, bytesPerToken: number): number {
   return reasoning ?? Math.max(0, output - madeBytes / bytesPerToken);
 }
 
-/** @param hidden - tokens of a step that no bytes stand for */
+/** @param hidden - tokens of a step without corresponding bytes */
 function fitted(
   steps: readonly Step[],
   hidden: (step: Step, bytesPerToken: number) => number,
@@ -138,7 +138,7 @@ export class Scales {
     else this.#byModel.set(model, [scale]);
   }
 
-  /** @returns bytes of messages for each token of a model, in this session */
+  /** @returns message bytes per token of a model in this session */
   ofSession(requests: readonly SessionRequest[]): (model: string) => number {
     const own = ownScales(requests);
     return (model) => {

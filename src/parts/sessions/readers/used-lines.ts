@@ -20,24 +20,24 @@ function collect(value: unknown, found: string[], depth: number): void {
   }
 }
 
-/** Minimum length of a line, in characters; shorter ones occur anywhere by chance. */
+/** Minimum length of a line, in characters; shorter lines occur by coincidence. */
 const LEAST_CHARS = 20;
-/** Lines that are remembered of one session. */
+/** Maximum number of remembered lines per session. */
 const MAX_LINES = 200_000;
 
 /**
  * Counts the lines of tool results that the model used later: whole lines that its answer or call repeats and that
- * neither the user nor the model had written before. Also counts those that no result would have contained after
+ * neither the user nor the model had written before. Also counts used lines that no result would have contained after
  * pruning.
  */
 export class UsedLines {
-  /** The lines of results so far; `true` if a result would still contain the line after pruning. */
+  /** Lines of results so far; `true` if a result would still contain the line after pruning. */
   readonly #results = new Map<string, boolean>();
   readonly #written = new Set<string>();
   used = 0;
   lost = 0;
 
-  /** Reads a message of the model. */
+  /** Processes a model message. */
   addModelMessage(json: string): void {
     for (const line of linesIn(json)) {
       if (this.#written.has(line)) continue;

@@ -1,17 +1,17 @@
-/** How large the context of a request was, and how many tokens of it pruning would have left out. */
+/** Context size of a request, and number of its tokens that pruning would have removed. */
 export interface RequestSize {
   readonly tokens: number;
   readonly removed: number;
-  /** The same list as long as the history goes on. */
+  /** The identical list while the history continues. */
   readonly history: readonly unknown[];
 }
 
-/** A history that begins anew has lost at least this share of its size. */
+/** Minimum share of its size that a restarted history has lost. */
 const LEAST_LOSS = 0.3;
 
 /**
- * The number of compactions of a conversation, and an estimate of that number with cuts: for the same growth, with a
- * compaction at the largest size reached, down to the largest size left.
+ * Number of compactions in a conversation, and an estimate of that number with cuts: assuming the same growth,
+ * compaction at the largest size reached, and reduction to the largest remaining size.
  */
 export function compactionsOf(sizes: readonly RequestSize[]): { count: number; withCuts: number } {
   let count = 0;

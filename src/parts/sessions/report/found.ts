@@ -2,27 +2,25 @@ import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../readers/recorded.ts';
 
-/** A file in which an agent keeps a session. */
+/** A session file of an agent. */
 export interface SessionFile {
   readonly agent: string;
   readonly path: string;
-  /** When it was written last. */
+  /** Time of the last write. */
   readonly atMs: number;
-  /** @param onRead - called with how much of the file was read, from 0 to 1 */
+  /** @param onRead - called with the share of the file read so far, 0..1 */
   read(onRead: (share: number) => void): Promise<Session>;
 }
 
-/** A session where an agent keeps it. */
+/** A session found in an agent's storage. */
 export type FoundSession = Pick<SessionFile, 'path' | 'read'> & {
-  /** When it was written last, where its path does not say. */
+  /** Time of the last write, if the path does not determine it. */
   readonly atMs?: number;
 };
 
 const MAX_FILES = 20_000;
 
-/**
- * Files below a folder whose names end so; empty if the folder does not exist. Follows links, but to no folder twice.
- */
+/** Files below a folder with the given ending; empty without the folder. Follows links, but visits a folder once. */
 export function filesBelow(folder: string, ending: string): string[] {
   const files: string[] = [];
   const seen = new Set<string>();
@@ -35,7 +33,7 @@ export function filesBelow(folder: string, ending: string): string[] {
   return files.slice(0, MAX_FILES);
 }
 
-/** What is in a folder that was not seen before; nothing if it cannot be read. */
+/** Entries of a folder not visited before; empty if it cannot be read. */
 function entriesOf(folder: string, seen: Set<string>): { readonly files: Dirent[]; readonly folders: Dirent[] } {
   try {
     const real = realpathSync(folder);
@@ -47,7 +45,7 @@ function entriesOf(folder: string, seen: Set<string>): { readonly files: Dirent[
     const folders = all.filter(isFolder);
     return { folders, files: all.filter((entry) => !folders.includes(entry)) };
   } catch {
-    return { files: [], folders: [] }; // this agent is not used here
+    return { files: [], folders: [] }; // the agent is not used on this machine
   }
 }
 
@@ -55,6 +53,6 @@ function leadsToFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch {
-    return false; // it leads to itself, or to nothing
+    return false; // a circular or dangling link
   }
 }

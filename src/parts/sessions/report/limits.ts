@@ -4,7 +4,7 @@ import { attribute, type Reading } from '../../../ledger/limits/attribution.ts';
 import { UNITS } from '../../../ledger/limits/read-limits.ts';
 import type { PastLimit } from './past-report.ts';
 
-/** What sessions used of a subscription's limits, by window, from what their agents recorded. */
+/** Usage of subscription limits by sessions, per window, from agents' records. */
 export function pastLimits(readings: readonly Reading[]): readonly PastLimit[] {
   const inOrder = readings.toSorted((a, b) => a.endedMs - b.endedMs || a.used - b.used);
   const named = groupBy(attribute(inOrder), ({ window }) => window);
@@ -27,7 +27,7 @@ export function pastLimits(readings: readonly Reading[]): readonly PastLimit[] {
   }).sort((a, b) => a.minutes - b.minutes);
 }
 
-/** One line for each window. */
+/** One line per window. */
 export function limitLines(limits: readonly PastLimit[]): string[] {
   return limits.map(({ window, resets, used, elsewhere, sessions: [most] }) => {
     const whole = resets === 1 ? `one window of ${window}` : `${resets} windows of ${window}`;

@@ -11,13 +11,13 @@ interface Row {
   readonly data: string;
 }
 
-/** Sessions of opencode: in its database, or in the files that older versions keep. */
+/** Sessions of opencode: in its database, or in the files of older versions. */
 export function openCodeFiles(folder: string): FoundSession[] {
   const path = join(folder, 'opencode.db');
   return existsSync(path) ? inDatabase(path) : inFiles(join(folder, 'storage'));
 }
 
-/** A database that cannot be read, or has other tables, counts as empty. */
+/** Sessions in the database. An unreadable database, or one with other tables, counts as empty. */
 function inDatabase(path: string): FoundSession[] {
   return read(path, (all) =>
     all<{ readonly id: string; readonly atMs: number }>('SELECT id, time_updated AS "atMs" FROM session', []),

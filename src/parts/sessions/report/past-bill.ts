@@ -14,10 +14,7 @@ import type { Rehearsed } from './rehearsal.ts';
 const RECOVERS = /"name":"[^"]{0,100}recover_text"/;
 const NAMES = /"name":"([^"\\]{1,120})"/g;
 
-/**
- * Whether the requests of a session already went through the proxy: a result has a marker, or the model recovered a
- * text.
- */
+/** Whether a session already went through the proxy: a result has a marker, or the model recovered a text. */
 export function wentThroughProxy(requests: readonly SessionRequest[]): boolean {
   const histories = new Set(requests.map(({ history }) => history));
   return [...histories].some((history) =>
@@ -31,7 +28,7 @@ interface Place {
   readonly lines: { readonly history: SessionRequest['history']; readonly until: number } | null;
 }
 
-/** Bills the requests of sessions that are over, one session after the other. */
+/** Bills the requests of past sessions, one session at a time. */
 export class PastBill {
   readonly #prices: Prices;
   readonly #all = new Sums<PastTotals>(ZERO_TOTALS);
@@ -67,7 +64,7 @@ export class PastBill {
     this.#places.set(request.thread, { known: bill.known, sizes, lines });
   }
 
-  /** The session is over. @param offered - tools that it had by name */
+  /** Ends the session. @param offered - tools offered by name */
   end(requests: readonly SessionRequest[], offered: ReadonlySet<string> = new Set()): void {
     for (const { sizes } of this.#places.values()) this.#marks.add('', compactionsOf(sizes));
     this.#marks.add('', { used: this.#used.used, lost: this.#used.lost });
@@ -142,7 +139,7 @@ export class PastBill {
     }
   }
 
-  /** Lines that the model used again, among the new messages. */
+  /** Counts reused lines in the new messages. */
   #lines(request: SessionRequest, { shown }: Rehearsed, seen: Place['lines']): Place['lines'] {
     const from = seen?.history === request.history ? seen.until : 0;
     for (let i = from; i < request.length; i++) {
@@ -155,16 +152,16 @@ export class PastBill {
   }
 }
 
-/** Average bytes per token that the engine assumes. */
+/** Average number of bytes per token assumed by the engine. */
 const BYTES_PER_ESTIMATED = 4;
 
 interface AddOptions {
-  /** Whether it is in the report. Others only precede it in its conversation. */
+  /** Whether the request is in the report; others only precede it in the conversation. */
   readonly counts: boolean;
   readonly bytesPerToken: number;
 }
 
-/** A request of which only the bill is used. */
+/** Facts of a request of which only the bill is used. */
 function plainFacts(request: SessionRequest): RequestFacts {
   const { atMs, project, wire, model, usage, length } = request;
   return {

@@ -10,26 +10,24 @@ import { PastBill, wentThroughProxy } from './past-bill.ts';
 import type { SessionsReport } from './past-report.ts';
 import { Rehearsal, type Rehearsed } from './rehearsal.ts';
 
-/** Deciding takes the time it takes: no client waits for an answer. */
+/** Practically unlimited, because no client waits. */
 const TIMEOUT_MS = 600_000;
 /** Maximum number of request keys remembered to recognise duplicates in other files. */
 const MAX_KEYS = 2_000_000;
-/** Cut texts of a session that the store is asked about. */
+/** Maximum number of cut texts per session looked up in the store. */
 const ASKED = 12;
 
 export interface PastOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly prices: Prices;
-  /** Whether the store of this machine knows one of these cuts; `null` if there is no store. */
+  /** Whether this machine's store contains any of these cuts; `null` without a store. */
   readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
-  /** @param done - of all files; a fraction is a part of one */
+  /** @param done - number of finished files; fractions are parts of a file */
   readonly onProgress: (done: number, agent: string) => void;
 }
 
-/**
- * Reads session files, sends their requests through the pruner, and adds up the results. No data leaves the machine.
- */
+/** Reads session files, runs their requests through the pruner, and sums up the results. No data leaves the machine. */
 export class Past {
   readonly #options: PastOptions;
   readonly #settings: Settings;
@@ -49,7 +47,7 @@ export class Past {
     this.#bill = new PastBill(options.prices);
   }
 
-  /** @param files - oldest first: if a request is in several of them, the first counts */
+  /** @param files - oldest first; a request in several files counts in the first one */
   async report(files: readonly SessionFile[], sinceMs: number): Promise<SessionsReport> {
     const short: SessionFile[] = [];
     for (const file of files) {
@@ -58,7 +56,7 @@ export class Past {
         else short.push(file);
       });
     }
-    // a session too short for a scale of its own gets the scale of all others
+    // sessions too short for their own scale get the mean scale of all others
     this.#done -= short.length;
     for (const file of short) await this.#read(file, (session) => this.#session(file, session, sinceMs));
     return {
@@ -75,13 +73,13 @@ export class Past {
   async #read(file: SessionFile, use: (session: Session) => Promise<void>): Promise<void> {
     const { onProgress } = this.#options;
     onProgress(this.#done, file.agent);
-    const session = await file.read((share) => onProgress(this.#done + share / 2, file.agent)).catch(() => null); // the others can still be read
+    const session = await file.read((share) => onProgress(this.#done + share / 2, file.agent)).catch(() => null); // the other files are still read
     if (session === null) this.#skipped++;
     else await use(session);
     this.#done++;
   }
 
-  /** Learns the scales of the session's models; returns whether each has enough evidence of its own. */
+  /** Learns the scales of the session's models; returns whether there is enough evidence for each. */
   #learnScales(requests: readonly SessionRequest[]): boolean {
     const own = ownScales(requests);
     for (const [model, scale] of own) this.#scales.add(model, scale);
@@ -118,7 +116,7 @@ export class Past {
     return true;
   }
 
-  /** Whether the store of this machine has the cuts computed for a session: then the session was pruned. */
+  /** Whether this machine's store has the cuts computed for a session, which proves that it was pruned. */
   async #isKnown(file: SessionFile, requests: readonly SessionRequest[]): Promise<boolean> {
     const { isKnown } = this.#options;
     if (isKnown === null) return false;
@@ -132,7 +130,7 @@ export class Past {
     return ids.size > 0 && isKnown([...ids].slice(0, ASKED));
   }
 
-  /** Takes the requests of a session one by one. @param use - says whether to go on */
+  /** Iterates over a session's requests. @param use - returns whether to continue */
   async #each(
     file: SessionFile,
     requests: readonly SessionRequest[],
@@ -155,7 +153,7 @@ export class Past {
   }
 }
 
-/** Requests that count, and the one right before each of them, because its cache is visible in the next bill. */
+/** Requests that count, and their direct predecessors, whose cache affects the next bill. */
 function lookedAt(requests: readonly SessionRequest[], counted: readonly boolean[]): boolean[] {
   const nextCounts = new Map<string, boolean>();
   const looked = requests.map(() => false);

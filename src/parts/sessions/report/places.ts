@@ -10,18 +10,18 @@ import type { SessionReader } from '../readers/recorded.ts';
 import { type FoundSession, filesBelow, type SessionFile } from './found.ts';
 import { openCodeFiles } from './opencode-files.ts';
 
-/** An agent, the folder of its sessions below the user's home, and how they are found there. */
+/** An agent, its session folder below the user's home, and how to find sessions there. */
 interface SessionPlace {
   readonly agent: string;
   readonly folder: string;
   files(folder: string): readonly FoundSession[];
 }
 
-/** A larger file is not read at once. */
+/** Larger files are not read into memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const CLINE = 'saoudrizwan.claude-dev';
 
-/** Where editors keep what their extensions store. */
+/** Where editors store extension data. */
 const EDITORS = [
   '.config/Code/User/globalStorage',
   '.vscode-server/data/User/globalStorage',
@@ -29,7 +29,7 @@ const EDITORS = [
   'AppData/Roaming/Code/User/globalStorage',
 ];
 
-/** Where the agents keep their sessions. */
+/** Session folders of all agents. */
 export const PLACES: readonly SessionPlace[] = [
   {
     agent: 'Claude Code',
@@ -53,7 +53,7 @@ export const PLACES: readonly SessionPlace[] = [
   ...EDITORS.map((editor) => ({ agent: 'Cline', folder: `${editor}/${CLINE}/tasks`, files: clineFiles })),
 ];
 
-/** The sessions of a machine that were written since then, oldest first. */
+/** Sessions on this machine written since then, oldest first. */
 export function sessionFiles(homeDir: string, sinceMs: number): SessionFile[] {
   return PLACES.flatMap(({ agent, folder, files }) =>
     files(join(homeDir, folder)).map((file) => ({ ...file, agent, atMs: file.atMs ?? writtenAt(file.path) })),
@@ -66,11 +66,11 @@ function writtenAt(path: string): number {
   try {
     return statSync(path).mtimeMs;
   } catch {
-    return 0; // it was removed, or is a link that leads to itself
+    return 0; // the file was removed, or is a circular link
   }
 }
 
-/** @throws Error where a file cannot be read, or is too large to be read at once */
+/** @throws Error if a file cannot be read, or is too large */
 function wholeText(path: string): string {
   if (statSync(path).size > MAX_BYTES) throw new Error('the file is too large');
   return readFileSync(path, 'utf8');
@@ -104,7 +104,7 @@ function geminiProject(folder: string): string {
   try {
     return basename(readFileSync(join(folder, '.project_root'), 'utf8').trim());
   } catch {
-    return basename(folder).slice(0, 12); // older versions name it by a hash
+    return basename(folder).slice(0, 12); // older versions name the folder by a hash
   }
 }
 
@@ -118,7 +118,7 @@ function clineFiles(folder: string): FoundSession[] {
   }));
 }
 
-/** `<id>/<id>.messages.json`, with `<id>.json` next to it. */
+/** Files `<id>/<id>.messages.json`, with `<id>.json` next to them. */
 function clineCliFiles(folder: string): FoundSession[] {
   return filesBelow(folder, '.messages.json').map((path) => ({
     path,

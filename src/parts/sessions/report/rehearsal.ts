@@ -21,30 +21,30 @@ const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly 
   chat: { dialect: openaiChat, list: 'messages' },
 };
 const END = ']}';
-/** The store in memory needs no tables of parts. */
+/** The in-memory store needs no tables of parts. */
 const NO_PARTS = { tables: [] };
 
-/** Beyond this number a new store is opened when a history begins anew, because nothing of the old one is repeated. */
+/** Beyond this size, a restarted history gets a new store, because nothing of the old one is repeated. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
-/** The pruned form of a past request. */
+/** Pruned form of a past request. */
 export interface Rehearsed {
   readonly facts: RequestFacts;
-  /** Bytes that would have been cut from its messages, markers subtracted. */
+  /** Bytes that would have been cut from the messages, markers subtracted. */
   readonly cutBytes: number;
-  /** Texts that it contains for the first time. */
+  /** Outcomes of new texts. */
   readonly outcomes: readonly TextOutcome[];
-  /** A message as it would have been sent. */
+  /** Returns a message as it would have been sent. */
   readonly shown: (index: number) => string;
 }
 
-/** Sends the requests of one past session through the proxy's own pruning code. */
+/** Runs the requests of one past session through the proxy's own pruning code. */
 export class Rehearsal {
   readonly #settings: Settings;
   readonly #clock: Clock;
   #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestPipeline }> | null = null;
 
-  /** The newest request, and the texts that were new since the store was opened. */
+  /** The newest request, and the texts seen since the store was opened. */
   #last: (Pick<SessionRequest, 'history' | 'length'> & { readonly head: string; readonly body: Buffer }) | null = null;
   #newBytes = 0;
 
@@ -55,7 +55,7 @@ export class Rehearsal {
 
   /**
    * @param conversationId - name of the conversation
-   * @param bytesPerToken - of this session's model
+   * @param bytesPerToken - bytes per token of this session's model
    */
   async request(request: SessionRequest, conversationId: string, bytesPerToken: number): Promise<Rehearsed> {
     if (request.history !== this.#last?.history && this.#newBytes > FRESH_STORE_BYTES) await this.close();
@@ -75,7 +75,7 @@ export class Rehearsal {
         usage: request.usage,
         // savings are negated, so that the counterfactual bill is the pruned one
         messages: facts.messages.map((message, i) => ({ ...message, removed: -(cuts[i] ?? 0) / bytesPerToken })),
-        // the session file has no tools and no instructions: their size is what was billed beyond the messages
+        // session files lack tools and instructions, whose size is what was billed beyond the messages
         bytes: Math.max(body.length, (request.usage.input ?? 0) * bytesPerToken),
         cacheUpTo: request.wire === 'messages' ? facts.messages.length : null,
       },
@@ -92,7 +92,7 @@ export class Rehearsal {
   }
 
   /**
-   * The request as it was sent. A long conversation is copied from its request before, since encoding it anew takes far
+   * The request as sent. A long conversation is copied from its previous request, since encoding it again takes far
    * longer.
    */
   #bodyOf({ wire, model, history, length }: SessionRequest): Buffer {
@@ -124,7 +124,7 @@ export class Rehearsal {
   }
 }
 
-/** The number of bytes that would have been cut from each message. */
+/** Number of bytes that would have been cut from each message. */
 function cutBytesOf({ messages, edits }: RewrittenRequest): number[] {
   let at = 0;
   return messages.map(({ span }) => {

@@ -9,8 +9,8 @@ import { nothingText, sessionsText } from './text.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read
- * where they lie; nothing is sent and nothing is written.
+ * `report --sessions`: cost of the sessions on this machine, and the effect that pruning would have had. Files are only
+ * read; nothing is sent or written.
  */
 export async function reportSessions(call: Call, io: Io, days: number): Promise<number> {
   const sinceMs = io.clock.nowMs() - days * DAY_MS;
@@ -44,14 +44,14 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   }
 }
 
-/** Whether the store of this machine, if there is one, has one of some cuts. */
+/** Looks up cuts in this machine's store, if there is one. */
 async function knowing(settings: Settings, io: Io) {
   const { openStore, storeExists } = await import('../../../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return null;
   const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
   return {
     isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
-      const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read knows nothing
+      const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read counts as empty
       const found = await Promise.all(pruneIds.map(find));
       return found.some((prune) => prune !== null);
     },

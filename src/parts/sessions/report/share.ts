@@ -8,11 +8,11 @@ const MAX_MODELS = 4;
 const MAX_KINDS = 4;
 
 /**
- * The report as a block that can be posted: figures, agents, kinds of texts, and models that have a public price. No
- * path, no project, no tool, no text.
+ * The report in a form that can be published: figures, agents, kinds of texts, and models with a public price, without
+ * paths, projects, tools and texts.
  *
- * @param days - how far back it goes
- * @param isPublic - whether a model is one that everybody knows
+ * @param days - number of days covered
+ * @param isPublic - whether a model is publicly known
  */
 export function shareText(
   { sessions, throughProxy, agents, report }: SessionsReport,
@@ -49,7 +49,7 @@ export function shareText(
     .join('\n')}\n`;
 }
 
-/** Removed tokens by kind of text, without the names of tools. */
+/** Removed tokens by kind of text, without tool names. */
 function kinds({ tools }: SessionsReport['report']): string {
   const byKind = new Map<string, { tokens: number; removed: number }>();
   for (const { kind, tokens, removed } of tools) {

@@ -7,7 +7,7 @@ import { limitLines } from './limits.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
 import { PLACES } from './places.ts';
 
-/** One screen: no line is longer, on whichever terminal. */
+/** Maximum line length on any terminal. */
 const MOST_COLUMNS = 80;
 const MAX_ROWS = 5;
 
@@ -21,17 +21,14 @@ const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   system_changed: 'the agent changed its instructions',
 };
 
-/** The text if there is nothing to report. @param columns - of the terminal */
+/** Text for an empty report. @param columns - terminal width */
 export function nothingText(sinceMs: number, columns = MOST_COLUMNS): string {
   const since = new Date(sinceMs).toISOString().slice(0, 10);
   const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
   return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, Math.min(columns, MOST_COLUMNS), 2)}\n`;
 }
 
-/**
- * The cost of the sessions and the effect that pruning would have had, as one page of text. @param columns - of the
- * terminal
- */
+/** Formats the cost of the sessions and the effect that pruning would have had. @param columns - terminal width */
 export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST_COLUMNS): string {
   const width = Math.min(columns, MOST_COLUMNS);
   const { report } = found;
@@ -77,7 +74,7 @@ function share(part: number, whole: number): string {
   return percent(whole > 0 ? part / whole : null);
 }
 
-/** The bill, starting with the cases without one. */
+/** Lines about the bill, starting with the cases without one. */
 function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
@@ -94,7 +91,7 @@ function billLines({ report: { totals, lines }, throughProxy, sessions }: Sessio
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');
 }
 
-/** Costs that can be reduced without pruning. */
+/** Lines about costs that can be reduced without pruning. */
 function costLines({ misses, compactions, rereads, offered }: PastReport): string[] {
   const cold = misses
     .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)
@@ -145,7 +142,7 @@ function toolLines({ tools }: PastReport, width: number): string[] {
     : [table([['tool', 'kind', 'texts', 'tokens', 'removed'], ...rows], { textColumns: 2, width })];
 }
 
-/** Names come from files: one line, and no longer than what a table can hold. */
+/** Sanitises a name from a file to one line of limited length. */
 function named(name: string): string {
   const line = printable(name || '-').replaceAll(/[\t\n]/g, ' ');
   return line.length > 30 ? `${line.slice(0, 29)}…` : line;

@@ -8,7 +8,7 @@ import { type AdminRoute, openApi } from './routes.ts';
 
 const MAX_BODY = '2mb';
 
-/** Serves the admin API and its OpenAPI document. Its callers have already been authenticated. */
+/** Serves the admin API and its OpenAPI document. Callers must already be authenticated. */
 export function adminRouter(
   routes: readonly AdminRoute[],
   version: string,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The input of an operation of the admin API. */
+/** Input of an admin API operation. */
 export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
@@ -8,17 +8,16 @@ export interface AdminRequest {
 }
 
 /**
- * The answer of an operation: a status with a body, or a refusal (`conflict` is sent as `invalid_request` with status
- * 409).
+ * Answer of an operation: a status with a body, or a refusal (`conflict` is sent as `invalid_request` with status 409).
  */
 export type AdminAnswer =
   | { readonly status: number; readonly body: unknown }
   | { readonly refused: 'not_found' | 'conflict'; readonly message: string };
 
-/** One operation: its schemas validate requests and describe them in the OpenAPI document. */
+/** An operation, whose schemas validate requests and describe them in the OpenAPI document. */
 export interface AdminRoute {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
-  /** Below `/admin/v1`, with parameters as `{id}`. */
+  /** Path below `/admin/v1`, with parameters such as `{id}`. */
   readonly path: string;
   readonly summary: string;
   readonly query?: z.ZodObject;

@@ -11,25 +11,25 @@ export type KeyRefusal =
   | 'user_without_project'
   | 'keys_unavailable';
 
-/** A request with a key. */
+/** A request admitted by a key. */
 export interface Admitted {
-  /** Id of a key, or `user:` and the name of a user for whom an authenticating proxy vouches. */
+  /** Id of a key, or `user:` and the name of a user vouched for by an authenticating proxy. */
   readonly keyId: string;
   readonly viewer: Viewer;
-  /** Whether requests to a model count against a limit of requests, or of tokens as well. */
+  /** Whether model requests count against a request limit, or also a token limit. */
   readonly limited: 'no' | 'requests' | 'tokens';
 }
 
-/** A request that goes beyond a limit of its key. */
+/** A request that exceeds a limit of its key. */
 export interface OverLimit {
   readonly code: 'key_requests_used_up' | 'key_tokens_used_up' | 'key_first_answer_awaited';
-  /** When there is room again, in seconds from now, at least 1. */
+  /** Seconds until there is room again, at least 1. */
   readonly retryAfterS: number;
 }
 
-/** A request that was counted, with estimated tokens until its usage is known. */
+/** A counted request, with estimated tokens until its usage is known. */
 export interface Counted {
   readonly tokens: number;
-  /** It is the only request in progress, because the tokens of its key's requests are not known yet. */
+  /** Set if it must be the only request in flight, because the typical tokens of its key's requests are unknown. */
   readonly isFirst?: boolean;
 }

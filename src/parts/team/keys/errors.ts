@@ -1,7 +1,7 @@
 import type { CodedRow } from '../../../errors/errors.ts';
 import type { ErrorRow } from '../../../errors/rows/error-row.ts';
 
-/** Failures of requests that must name a key, and of users whom an authenticating proxy vouches for. */
+/** Failures of requests that require a key, and of users vouched for by an authenticating proxy. */
 export const errorsOfKeys = {
   key_missing: {
     rpc: null,
@@ -63,7 +63,7 @@ export const errorsOfKeys = {
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
 
-/** A row of keys, to be sent or thrown. */
+/** An error row of keys, to send or throw. */
 export function keyError(code: keyof typeof errorsOfKeys): CodedRow {
   return { code, ...errorsOfKeys[code] };
 }

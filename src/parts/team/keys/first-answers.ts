@@ -9,11 +9,11 @@ export interface FirstAnswersOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** How long a request waits for the first answer before it is refused, in milliseconds. */
+/** Maximum wait of a request for the first answer, in milliseconds; then it is refused. */
 const WAIT_MS = 1_000;
 /** Poll interval for a first answer received by another process. */
 const POLL_MS = 50;
-/** Lease of a claim, after which the claim of a killed process expires. */
+/** Lease of a claim, so that the claim of a killed process expires. */
 const LEASE_MS = 60_000;
 
 /** The claim of one request of a key. */
@@ -24,9 +24,9 @@ interface Held {
 }
 
 /**
- * Serialises the requests of a key until the typical size of its requests is known. Otherwise a first burst could
- * exceed its limit many times, because tokens are counted only after an answer. The claim is in the database, so that
- * it holds for all processes.
+ * Serialises the requests of a key until their typical size is known. Otherwise a first burst could exceed the limit
+ * many times over, because tokens are counted only after an answer. The claim is stored in the database, so that it
+ * applies to all processes.
  */
 export class FirstAnswers {
   readonly #options: FirstAnswersOptions;
@@ -39,8 +39,8 @@ export class FirstAnswers {
   /**
    * Claims the key, or waits briefly until the claim is no longer needed.
    *
-   * @param isKnown - whether the typical size of this key's requests is known by now
-   * @returns `first`: to be released by `leave`; `refused`: another request holds the claim
+   * @param isKnown - whether the typical size of this key's requests is known
+   * @returns `first` if the caller must release the claim with `leave`; `refused` if another request holds it
    */
   async enter(keyId: string, isKnown: () => boolean): Promise<'known' | 'first' | 'refused'> {
     const deadline = performance.now() + WAIT_MS;
@@ -75,7 +75,7 @@ export class FirstAnswers {
     this.#drop(keyId, held);
   }
 
-  /** If the counter is unavailable, the request proceeds. */
+  /** Takes the claim. If the counter is unavailable, the request proceeds. */
   async #takes(keyId: string, at: number): Promise<boolean> {
     const { keys, onFailure } = this.#options;
     const place: CounterIncrement = { span: 'first', at, add: 1, limit: 1 };

@@ -18,18 +18,18 @@ export interface GateOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** The project of requests that name none, if the key opens all projects. */
+/** Default project of requests if the key grants all projects. */
 const DEFAULT_PROJECT = 'default';
-/** Decay of the remembered request size with each request: a third of it remains after ten. */
+/** Decay of the remembered request size per request; a third remains after ten. */
 const FADING = 0.9;
 const SPAN_MS: Readonly<Record<'minute' | 'day', number>> = { minute: 60_000, day: 86_400_000 };
-/** `Retry-After` of a request refused because the first one is unanswered, in seconds. */
+/** `Retry-After` while the first request is unanswered, in seconds. */
 const FIRST_RETRY_S = 2;
 
-/** Admits requests by their key, within its projects and limits. None of its promises rejects. */
+/** Admits requests by key, within the key's projects and limits. Promises never reject. */
 export class Gate {
   readonly #options: GateOptions;
-  /** Typical size of a key's requests in tokens: the decaying maximum. */
+  /** Typical request size of each key in tokens: a decaying maximum. */
   readonly #typical = new BoundedMap<string, number>(10_000);
   readonly #first: FirstAnswers;
 
@@ -39,7 +39,7 @@ export class Gate {
   }
 
   /**
-   * @param shown - the text of a key as a client sent it
+   * @param shown - the key as sent by a client
    * @param project - the project that the request names, or `''`
    */
   admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal> {
@@ -48,7 +48,7 @@ export class Gate {
     const found = isKeyText(shown) ? ring.find(hash) : 'key_unknown';
     if (typeof found === 'object') return this.#admitted(found, project);
     if (!isKeyText(shown) || found === 'key_revoked' || found === 'key_expired') return found;
-    // the key may have been created a moment ago
+    // the key may have just been created
     return ring.pollAnew().then(() => {
       const now = ring.find(hash);
       return typeof now === 'object' ? this.#admitted(now, project) : now;
@@ -61,7 +61,7 @@ export class Gate {
     return found;
   }
 
-  /** The holder of a key that was admitted before and is named by a cookie now; `null` once the key is void. */
+  /** The holder of a previously admitted key, identified by a cookie; `null` if the key is invalid. */
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null {
     const key = this.#options.ring.byId(keyId);
     if (typeof key !== 'object') return null;
@@ -69,7 +69,7 @@ export class Gate {
     return typeof made === 'object' ? { admitted: made, hash: key.hash } : null;
   }
 
-  /** Calls back whenever keys may have become void. */
+  /** Calls the listener whenever keys may have become invalid. */
   onVoid(listener: () => void): void {
     this.#options.ring.onPolled(listener);
   }
@@ -94,9 +94,9 @@ export class Gate {
   async #count(keyId: string, tokens: number): Promise<OverLimit | Counted> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
-    // running requests count with the typical size of earlier ones
+    // in-flight requests count with the typical size of earlier ones
     const counted = { tokens: tokens === 0 ? 0 : Math.max(tokens, this.#typical.get(keyId) ?? 0) };
-    if (typeof key !== 'object') return counted; // the key became void after its admission
+    if (typeof key !== 'object') return counted; // the key became invalid after admission
     const nowMs = clock.nowMs();
     const increments = incrementsOf(key, nowMs, counted.tokens);
     if (increments.length === 0) return counted;
@@ -110,7 +110,7 @@ export class Gate {
     }
   }
 
-  /** As `take`, for calls that use no model: they count against the requests per minute, but use no tokens. */
+  /** Like `take`, for calls without a model: they count against the requests per minute, but use no tokens. */
   async takeCalls({ keyId }: Pick<Admitted, 'keyId'>, calls: number): Promise<OverLimit | null> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
@@ -131,7 +131,7 @@ export class Gate {
     }
   }
 
-  /** Counts the actual tokens of a request in place of the estimate. */
+  /** Replaces the estimate by the actual tokens of a request. */
   async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
     // a request without tokens says nothing about the size of others
@@ -152,7 +152,7 @@ export class Gate {
   }
 }
 
-/** A key for all projects admits the named project; any other key one of its own projects, by default the first. */
+/** A key for all projects admits any named project; other keys only their own, by default the first of them. */
 function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
   const { id: keyId, projects, requestsPerMinute, tokensPerDay } = key;
   const limited = tokensPerDay !== null ? 'tokens' : requestsPerMinute !== null ? 'requests' : 'no';
@@ -160,7 +160,7 @@ function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
   return viewer === null ? 'key_project' : { keyId, viewer, limited };
 }
 
-/** The viewer of these projects, working in one of them; `null` if the named project is not among them. */
+/** Viewer of these projects, with one of them as working project; `null` if the named project is not among them. */
 export function viewerOf(projects: readonly string[], project: string): Viewer | null {
   if (projects.includes(ALL_PROJECTS)) return { projects: 'all', project: project || DEFAULT_PROJECT };
   if (project !== '' && !projects.includes(project)) return null;

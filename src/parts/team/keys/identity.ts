@@ -6,21 +6,21 @@ import { viewerOf } from './gate.ts';
 export interface IdentityOptions {
   /** Header with the user's name. */
   readonly userHeader: string;
-  /** Header with the names of the user's groups, separated by commas. */
+  /** Header with the user's groups, comma-separated. */
   readonly groupsHeader: string;
-  /** Addresses of authenticating proxies, in CIDR notation or alone. */
+  /** Addresses of authenticating proxies, as CIDR blocks or single addresses. */
   readonly proxies: readonly string[];
-  /** `group=project`; several lines may name the same group, and the project `*` opens all. */
+  /** Lines `group=project`; a group may occur several times, and the project `*` grants all. */
   readonly groupProjects: readonly string[];
 }
 
 const MAX_USER_CHARS = 150;
 
 /**
- * Users and groups from the headers of an authenticating proxy. They are trusted only in requests from its addresses.
+ * Users and groups from the headers of an authenticating proxy. Trusted only in requests from the proxy's addresses.
  */
 export class Identities {
-  /** Headers, in lower case, that only trusted proxies may send: they are removed from every other request. */
+  /** Headers, in lower case, that only trusted proxies may send. They are removed from all other requests. */
   readonly headers: readonly string[];
   readonly #userHeader: string;
   readonly #groupsHeader: string;
@@ -44,10 +44,10 @@ export class Identities {
   }
 
   /**
-   * The user that a request names; `null` if it names none, or does not come from an authenticating proxy.
+   * The user named by a request; `null` if there is none, or the request does not come from an authenticating proxy.
    *
-   * @param address - the peer of the connection
-   * @param project - the project that the request names, or `''`
+   * @param address - peer address of the connection
+   * @param project - project named by the request, or `''`
    */
   of(address: string, headers: IncomingHttpHeaders, project: string): Admitted | KeyRefusal | null {
     const user = textOf(headers[this.#userHeader]).slice(0, MAX_USER_CHARS);

@@ -9,11 +9,11 @@ export interface KeyDeskOptions {
   readonly clock: Clock;
   /** Records an action in the audit trail. */
   readonly record: (events: readonly EventRecord[]) => Promise<void>;
-  /** The origin of the change: `cli` or `admin_api`. */
+  /** Origin of the change: `cli` or `admin_api`. */
   readonly by: string;
 }
 
-/** Issues, lists, changes and revokes keys, with an audit trail. No event contains the text of a key. */
+/** Issues, lists, changes and revokes keys, with an audit trail. Events never contain the key itself. */
 export class KeyDesk {
   readonly #options: KeyDeskOptions;
 
@@ -21,7 +21,7 @@ export class KeyDesk {
     this.#options = options;
   }
 
-  /** Issues all or none. @returns `null` if the store would exceed its maximum number of keys */
+  /** Issues all keys or none. @returns `null` if the store would exceed its maximum number of keys */
   async issue(inputs: readonly KeyInput[]): Promise<readonly IssuedKey[] | null> {
     const { keys, clock } = this.#options;
     const nowMs = Math.trunc(clock.nowMs());
@@ -41,14 +41,14 @@ export class KeyDesk {
     return rows.map((row, i) => ({ ...shown(row, nowMs), key: made[i]?.text ?? '' }));
   }
 
-  /** Keys in the order of their creation. @param after - the id of the last key of the previous page */
+  /** Keys in creation order. @param after - id of the previous page's last key */
   async list(after: string | undefined, limit: number): Promise<readonly ShownKey[]> {
     const nowMs = this.#options.clock.nowMs();
     const page = await (await this.#options.keys()).list({ after, limit });
     return page.map((key) => shown(key, nowMs));
   }
 
-  /** @returns `null` when there is no such key, or it was revoked */
+  /** @returns `null` if there is no such key, or it was revoked */
   async change(id: string, input: Partial<KeyInput>): Promise<ShownKey | null> {
     const nowMs = this.#options.clock.nowMs();
     const changed = await (await this.#options.keys()).change(id, changeOf(input, nowMs));
@@ -57,7 +57,7 @@ export class KeyDesk {
     return shown(changed, nowMs);
   }
 
-  /** @returns `null` when there is no such key, or it was revoked */
+  /** @returns `null` if there is no such key, or it was revoked */
   async revoke(id: string): Promise<ShownKey | null> {
     const { keys, clock } = this.#options;
     const store = await keys();
@@ -67,7 +67,7 @@ export class KeyDesk {
     return shown(key, clock.nowMs());
   }
 
-  /** Gives a key a new text. @returns `null` when there is no such key, or it was revoked */
+  /** Replaces a key's secret. @returns `null` if there is no such key, or it was revoked */
   async rotate(id: string): Promise<IssuedKey | null> {
     const { keys, clock } = this.#options;
     const store = await keys();

@@ -19,7 +19,7 @@ function plain(most: number) {
 
 const limit = z.int().min(1).nullable();
 
-/** A new key. Shared by the command line and the admin API. */
+/** Schema of a new key, shared by the command line and the admin API. */
 export const keyInput = z.strictObject({
   name: plain(MAX_NAME_CHARS).describe('What it is called in lists and events.'),
   projects: z
@@ -35,10 +35,10 @@ export const keyInput = z.strictObject({
 });
 export type KeyInput = z.infer<typeof keyInput>;
 
-/** A change of a key: absent fields stay unchanged. */
+/** Schema of a change: absent fields stay unchanged. */
 export const keyChange = keyInput.partial();
 
-/** A key as lists show it. */
+/** A key, as shown in lists. */
 export const shownKey = z.object({
   id: z.string(),
   name: z.string(),
@@ -54,13 +54,13 @@ export const shownKey = z.object({
 });
 export type ShownKey = z.infer<typeof shownKey>;
 
-/** A key with its text, which is shown only once. */
+/** A key with its secret, which is shown only once. */
 export const issuedKey = shownKey.extend({
   key: z.string().describe('Shown only once; the store keeps only its hash.'),
 });
 export type IssuedKey = z.infer<typeof issuedKey>;
 
-/** The fields of a key that an input sets. */
+/** Stored fields of a key that an input sets. */
 export function changeOf(input: Partial<KeyInput>, nowMs: number): KeyChange {
   const { name, projects, expires_in_s: expiresInS } = input;
   const { requests_per_minute, tokens_per_day, dollars_per_month } = input;
@@ -95,7 +95,7 @@ function stateOf({ revokedMs, expiresMs }: AccessKey, nowMs: number): ShownKey['
   return expiresMs !== null && expiresMs <= nowMs ? 'expired' : 'open';
 }
 
-/** Seconds of a time such as `90d`, `12h` or `30m`; `null` for anything else. */
+/** Parses a duration such as `90d`, `12h` or `30m` to seconds; `null` if invalid. */
 export function secondsOf(text: string): number | null {
   const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
   const seconds = Number(count) * (UNITS_S[unit] ?? Number.NaN);

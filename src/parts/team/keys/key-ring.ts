@@ -7,7 +7,7 @@ import type { Clock } from '../../../core/ports.ts';
 export interface KeyRingOptions {
   readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'changed' | 'touch'>>;
   readonly clock: Clock;
-  /** Calls back when keys may have changed, until the returned function is called. */
+  /** Calls the listener when keys may have changed. The returned function unsubscribes. */
   readonly onKeys: (listener: () => void) => () => void;
   readonly onFailure: FailureReporter;
   /** Maximum interval between polls, in milliseconds; default: a minute. */
@@ -16,26 +16,26 @@ export interface KeyRingOptions {
 
 /** Maximum interval between polls, in case a notification is lost. */
 const POLL_MS = 60_000;
-/** Interval between attempts to read keys while the store is not available. */
+/** Retry interval for reading keys while the store is unavailable. */
 const RETRY_MS = 500;
-/** Minimum interval between store queries caused by unknown keys, which may have been created a moment ago. */
+/** Minimum interval between queries for unknown keys, which may have just been created. */
 const POLL_AGAIN_MS = 100;
 
 /** Interval between writes of last uses, in milliseconds. */
 const TOUCH_MS = 60_000;
 
-/** Why a key opens nothing. */
+/** Why a key is invalid. */
 export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
-/** Number of keys read at a time, so that requests do not wait long in the meantime. */
+/** Number of keys read at a time, so that requests do not wait long. */
 const PAGE = 2_000;
 const BEFORE_ALL: KeyPlace = { number: -1, id: '' };
-/** Sorts after the ids of all keys. */
+/** Sorts after all key ids. */
 const LAST_ID = '~';
 
 /**
- * All keys of the store in memory, by the hash of their text, so that a request needs no query. Only changed keys are
- * read again. Deleted keys need no update: they were revoked or expired before.
+ * In-memory copy of all keys, by secret hash, so that requests need no query. Only changed keys are reloaded. Deleted
+ * keys need no update, because they were revoked or expired before.
  */
 export class KeyRing {
   readonly #options: KeyRingOptions;
@@ -50,7 +50,7 @@ export class KeyRing {
   #closed = false;
   #stopListening = (): void => {};
   #failing = false;
-  /** Last uses that are not written yet. */
+  /** Last-used times not written yet. */
   #used = new Map<string, number>();
   #touchedAt = performance.now();
   readonly #listeners = new Set<() => void>();
@@ -60,14 +60,14 @@ export class KeyRing {
     this.#options = options;
   }
 
-  /** Reads the keys now and again after every change. Never rejects. */
+  /** Reads the keys now and after every change. Never rejects. */
   async start(): Promise<void> {
-    // a running poll may have started too early
+    // a poll in progress may have started too early
     this.#stopListening = this.#options.onKeys(() => void this.pollAnew());
     await this.poll();
   }
 
-  /** Writes last uses. Never rejects. */
+  /** Writes last-used times. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -75,17 +75,17 @@ export class KeyRing {
     await this.#touch();
   }
 
-  /** Notes that a key was used; written within a minute. */
+  /** Records the use of a key; written within a minute. */
   used(id: string): void {
     this.#used.set(id, this.#options.clock.nowMs());
   }
 
-  /** Calls back after each poll. The ring also polls when a key expires. */
+  /** Calls the listener after each poll. The ring also polls when a key expires. */
   onPolled(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Calls back after keys were read because they changed. */
+  /** Calls the listener after changed keys were read. */
   onChanged(listener: () => void): void {
     this.#changeListeners.add(listener);
   }
@@ -95,7 +95,7 @@ export class KeyRing {
     return this.#generation === null ? null : this.#byHash.size;
   }
 
-  /** Budgets of the keys that were not revoked. */
+  /** Budgets of keys that are not revoked. */
   budgets(): readonly Budget[] {
     this.#budgets ??= [...this.#byId.values()].flatMap(({ id: name, dollarsPerMonth: dollars, revokedMs }): Budget[] =>
       dollars === null || revokedMs !== null ? [] : [{ of: 'key', name, dollars }],
@@ -103,7 +103,7 @@ export class KeyRing {
     return this.#budgets;
   }
 
-  /** Polls once more, slightly later if a poll has just run; all callers share that poll. Never rejects. */
+  /** Polls again, with a short delay if a poll has just run; concurrent callers share the poll. Never rejects. */
   pollAnew(): Promise<void> {
     this.#pollingAnew ??= this.#pollLater().finally(() => {
       this.#pollingAnew = null;
@@ -120,7 +120,7 @@ export class KeyRing {
     return this.#alive(this.#byId.get(id));
   }
 
-  /** Reads the keys if they changed. Never rejects: while the store is not available, the known keys stay valid. */
+  /** Reads the keys if they changed. Never rejects: while the store is unavailable, known keys stay valid. */
   poll(): Promise<void> {
     this.#polling ??= this.#pollOnce().finally(() => {
       this.#polling = null;
@@ -131,7 +131,7 @@ export class KeyRing {
     return this.#polling;
   }
 
-  /** Polls again when the next key expires; earlier if the store failed, and later if no key expires soon. */
+  /** Schedules the next poll: at the next key expiry, sooner after a store failure, else after the default interval. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#closed) return;
@@ -169,7 +169,7 @@ export class KeyRing {
       this.#polledAt = performance.now();
       this.#failing = false;
       if (generation === this.#generation) return;
-      if (generation < (this.#generation ?? 0)) this.#forget(); // another store took the place of the known one
+      if (generation < (this.#generation ?? 0)) this.#forget(); // the store was replaced by another one
       await this.#readChanged(
         store,
         this.#generation === null ? BEFORE_ALL : { number: this.#generation, id: LAST_ID },

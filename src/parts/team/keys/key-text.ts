@@ -8,25 +8,25 @@ const ID_BYTES = 9;
 /** The project name that means all projects. */
 export const ALL_PROJECTS = '*';
 
-/** A new key: `mpk_` and 43 characters base64url, of 256 random bits. */
+/** Creates a key: `mpk_` and 43 base64url characters, from 256 random bits. */
 export function newKeyText(): string {
   return PREFIX + randomBytes(BYTES).toString('base64url');
 }
 
-/** A new id: `key_` and 12 characters. */
+/** Creates an id: `key_` and 12 characters. */
 export function newKeyId(): string {
   return `key_${randomBytes(ID_BYTES).toString('base64url')}`;
 }
 
 /**
- * The stored form of a key: SHA-256, 64 hex digits. Client input is compared only by this hash, so the comparison's
- * timing reveals nothing about a guess: the hash of a similar key is as different as that of any other.
+ * Hash of a key: SHA-256, 64 hex digits. Client input is compared only by hash, so that the comparison's timing reveals
+ * nothing about a guess.
  */
 export function hashOfKey(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
-/** Whether a text has the form of a key; otherwise no look-up is needed. */
+/** Whether a text has the form of a key, so that a look-up is needed. */
 export function isKeyText(text: string): boolean {
   return KEY_PATTERN.test(text);
 }

@@ -1,6 +1,6 @@
 import type { Part } from '../../../app/part.ts';
 
-/** Access keys, and the views of their owners. Only facts that are needed before the code of keys is loaded. */
+/** Access keys, and per-key views. Contains only facts known without loading the code. */
 export const keys: Part = {
   name: 'keys',
   isOn: ({ requireKey }, transport) => requireKey && transport === 'http',

@@ -1,11 +1,11 @@
 import type { Clock, EventRecord, EventSink } from '../../../core/ports.ts';
 
-/** The run id of all key events. The run belongs to no project, so only keys for all projects can see it. */
+/** Run id of all key events. The run belongs to no project, so only keys for all projects can see it. */
 const KEYS_RUN = 'keys';
 
-/** Refusals of one kind within this time are one event, after the first. */
+/** Further refusals of one kind within this time are combined to one event. */
 const TOGETHER_MS = 10_000;
-/** Maximum number of kinds counted at a time. All guesses of unknown keys are one kind. */
+/** Maximum number of kinds counted concurrently. All unknown keys are one kind. */
 const MAX_KINDS = 200;
 
 interface Counted {
@@ -15,8 +15,8 @@ interface Counted {
 }
 
 /**
- * Bounded events of refusals. The first refusal of a kind (a reason, and the key if known) is reported at once, further
- * ones as one number after ten seconds.
+ * Rate-limited refusal events. The first refusal of a kind (reason, and key if known) is reported at once, further ones
+ * as a count after ten seconds.
  */
 export class Refusals {
   readonly #events: EventSink;
@@ -42,7 +42,7 @@ export class Refusals {
     this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
   }
 
-  /** Reports the pending counts. */
+  /** Reports pending counts. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -55,7 +55,7 @@ export class Refusals {
   }
 }
 
-/** An event about a key. The payload never contains the key's text. */
+/** Creates an event about a key. The payload never contains the key itself. */
 export function keyEvent(
   kind: 'key_created' | 'key_changed' | 'key_revoked' | 'key_rotated' | 'key_refused',
   tsMs: number,

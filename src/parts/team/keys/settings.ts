@@ -7,7 +7,7 @@ declare module '../../../config/settings.ts' {
   interface Settings extends ValuesOf<typeof rows> {}
 }
 
-/** Access keys, and users whom an authenticating proxy vouches for. */
+/** Settings of access keys, and of users vouched for by an authenticating proxy. */
 const rows = {
   requireKey: setting({
     common: true,
@@ -38,14 +38,14 @@ const rows = {
   }),
 };
 
-/** The settings of keys, and what follows from them. */
+/** Settings of keys, and their consequences. */
 export const keysSettings: PartSettings = { rows, implied, problem, guard: 'requireKey' };
 
 function implied({ host, databaseUrl, trustedAuthHeader }: Settings): readonly Implied[] {
   const required: Implied[] = [];
   // a shared store that other machines can reach requires keys unless configured otherwise
   if (!isLoopbackHost(host) && databaseUrl !== null) required.push(['requireKey', true, 'host']);
-  // users of an authenticating proxy need no key, but everybody else does
+  // users of an authenticating proxy need no key, but all others do
   if (trustedAuthHeader !== null) required.push(['requireKey', true, 'trustedAuthHeader']);
   return required;
 }

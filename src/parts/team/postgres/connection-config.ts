@@ -7,7 +7,7 @@ const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
  * Converts a database URL to the driver's configuration. `sslmode` has the meaning of PostgreSQL's own clients:
  * `require` encrypts without verifying the server, `verify-ca` requires a certificate of a known authority
  * (`sslrootcert`, or those built into Node), `verify-full` also requires the host's name in it. A host in the query is
- * a folder of Unix sockets.
+ * a directory of Unix sockets.
  *
  * @throws Error with one line that never contains the URL, because it contains a password
  */
@@ -27,7 +27,7 @@ export function connectionConfig(url: string): ClientConfig {
   };
 }
 
-/** The loggable part of a database URL: the location, without user and password. */
+/** Loggable form of a database URL, without user and password. */
 export function shownUrl(url: string): string {
   const { hostname, port, pathname, searchParams } = parse(url);
   return `postgres://${searchParams.get('host') ?? hostname}${port && `:${port}`}${pathname}`;

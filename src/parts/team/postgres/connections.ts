@@ -6,17 +6,17 @@ import { failureOf, isAway, isExhausted } from './failures.ts';
 /** Default time limit of a call, including connecting, in milliseconds. */
 export const ANSWER_MS = 1_500;
 const CONNECT_MS = 1_500;
-/** Extra time in which the server can report its own time-out. */
+/** Additional time for the server to report its own time-out. */
 const GRACE_MS = 500;
 const IDLE_MS = 300_000;
 const CONNECTIONS = 8;
-/** How long a process uses only its existing connections after the database refused more. */
+/** How long only existing connections are used after the database refused more. */
 const GROW_AGAIN_MS = 10_000;
 
 /** A connection outside the pool. */
 export type Dedicated = ClientBase & { end(): Promise<void> };
 
-/** The connections of one process to its database, and the time limits of what runs on them. */
+/** Connections of one process to its database, with time limits for their use. */
 export class Connections {
   readonly #url: string;
   readonly #max: number;
@@ -33,7 +33,7 @@ export class Connections {
     this.#max = connections;
   }
 
-  /** A dedicated connection for notifications. The caller ends it. */
+  /** Opens a dedicated connection for notifications. The caller ends it. */
   async dedicated(): Promise<Dedicated> {
     const { Client } = (await import('pg')).default;
     const client = new Client({
@@ -41,12 +41,12 @@ export class Connections {
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
     });
-    client.on('error', () => undefined); // 'end' follows
+    client.on('error', () => undefined); // an 'end' event follows
     await client.connect();
     return client;
   }
 
-  /** Runs work on a connection. A connection that does not answer in time is closed, which ends its transaction. */
+  /** Runs work on a connection. An unresponsive connection is closed, which ends its transaction. */
   async on<T>(pool: Pool, waitMs: number, work: (client: ClientBase) => Promise<T>): Promise<T> {
     let client: PoolClient | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -57,7 +57,7 @@ export class Connections {
       timer = setTimeout(() => {
         late = true;
         client?.release(true);
-        // if other calls were answered meanwhile, only this one is slow
+        // if other calls were answered in the meantime, only this one is slow
         reject(new StoreUnavailable(this.answeredMs > endMs - limitMs / 2 ? 'locked' : 'unreachable'));
       }, limitMs + GRACE_MS);
     });
@@ -80,7 +80,7 @@ export class Connections {
       }
     };
     const running = run();
-    running.catch(() => undefined); // the time limit may have won
+    running.catch(() => undefined); // the time limit may have been reached first
     try {
       return await Promise.race([running, limit]);
     } finally {
@@ -89,8 +89,8 @@ export class Connections {
   }
 
   /**
-   * Gets a connection. If all are busy for a while, that does not mean that the database is unreachable. If it refuses
-   * more connections, the existing ones are used, and more are requested later.
+   * Gets a connection. Busy connections do not mean that the database is unreachable. If it refuses more connections,
+   * the existing ones are used, and more are requested later.
    */
   async #connected(pool: Pool, endMs: number): Promise<PoolClient> {
     for (;;) {
@@ -134,7 +134,7 @@ export class Connections {
         getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : pg.types.getTypeParser(oid, format)),
       },
     });
-    pool.on('error', () => undefined); // an idle connection broke; the next call finds out
+    pool.on('error', () => undefined); // an idle connection broke; the next call notices
     pool.on('connect', (client) => {
       client.on('error', () => undefined); // a connection in use broke; its query fails
     });
@@ -145,12 +145,12 @@ export class Connections {
   drop(): void {
     const dropped = this.#pool;
     this.#pool = null;
-    // connections in use end when they are released
-    void dropped?.then((pool) => pool.end()).catch(() => undefined); // the pool never opened, and its caller received the error
+    // connections in use are closed when released
+    void dropped?.then((pool) => pool.end()).catch(() => undefined); // the pool never opened, and its caller got the error
   }
 
   async close(): Promise<void> {
-    const pool = await this.#pool?.catch(() => null); // its first caller handles the error
+    const pool = await this.#pool?.catch(() => null); // errors are handled by its first caller
     await pool?.end().catch(() => undefined); // no longer needed
   }
 }
@@ -164,14 +164,14 @@ export function beginWithin(waitMs: number, begin = 'BEGIN'): string {
   return `${begin}; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${answerMs(waitMs)}`;
 }
 
-/** Time limit of an answer if the call may wait `waitMs` for locks: the work itself needs time, too. */
+/** Time limit of a call that may wait `waitMs` for locks, including time for the work itself. */
 function answerMs(waitMs: number): number {
   return Math.max(ANSWER_MS, Math.trunc(waitMs));
 }
 
 /**
- * One statement with a server-side time limit: after a failure it was not executed and will not be. Begin, statement
- * and commit are pipelined in one round trip.
+ * Runs one statement with a server-side time limit: after a failure it was not and will not be executed. Begin,
+ * statement and commit are pipelined in one round trip.
  */
 export async function alone<Row extends QueryResultRow>(
   client: ClientBase,
@@ -182,7 +182,7 @@ export async function alone<Row extends QueryResultRow>(
   const began = client.query(beginWithin(waitMs));
   const answered = client.query<Row>(text, [...values]);
   const ended = client.query('COMMIT');
-  const all = await Promise.allSettled([began, answered, ended]); // a connection is free only after all answers
+  const all = await Promise.allSettled([began, answered, ended]); // a connection is only free after all answers
   for (const one of all) if (one.status === 'rejected') throw one.reason;
   return (await answered).rows;
 }

@@ -8,10 +8,10 @@ import type { ReplicaView } from './replica-view.ts';
 import { erasePrunes } from './sweep.ts';
 import { fromPg, toPg } from './text.ts';
 
-/** Off the request path, a call may wait for earlier ones. */
+/** Wait for earlier calls, off the request path. */
 const WAIT_MS = 10_000;
 const BACKGROUND_WAIT_MS = 5_000;
-/** Maximum number of values of one statement; the protocol's limit is 65,535. */
+/** Maximum number of values per statement; the protocol's limit is 65,535. */
 const MAX_VALUES = 60_000;
 
 /** Dependencies of the store's parts. */
@@ -91,7 +91,7 @@ export class DatabaseSql implements Sql {
       case 'save':
         throw new Error('originals are committed in a statement of their own');
       case 'unindex':
-        return undefined; // the index is in the rows
+        return undefined; // the index is part of the rows
       case 'numbers': {
         const next = 'SELECT mcp_pruner.next_seq($1, $2) AS last';
         const [row] = await client.query<{ last: number }>(next, [step.log, step.count]);
@@ -139,7 +139,7 @@ function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) 
   return statements;
 }
 
-/** A value as stored in PostgreSQL. */
+/** Converts a value for PostgreSQL. */
 function stored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stored);
   return typeof value === 'string' ? toPg(value) : value;
@@ -155,7 +155,7 @@ function restored<Row>(rows: Record<string, unknown>[]): Row[] {
   return rows as Row[];
 }
 
-/** Translated statements; their texts are constant, hence few. */
+/** Cache of translated statements; their number is small because their texts are constant. */
 const translations = new Map<string, string>();
 
 function translated(commonSql: string): string {

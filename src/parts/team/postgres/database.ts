@@ -18,7 +18,7 @@ export interface DatabaseOptions {
   readonly readonly: boolean;
   /** How long calls wait during an outage, in milliseconds; default: 3 seconds. */
   readonly patienceMs?: number;
-  /** Called when the database becomes unreachable; the caller should then call `retry` soon. */
+  /** Called when the database becomes unreachable; the caller should call `retry` soon afterwards. */
   readonly onAway?: () => void;
   /** The tables of optional parts. Default: none. */
   readonly parts?: readonly PartTables[];
@@ -33,7 +33,7 @@ export interface Queryable {
   query<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Whether a call may be repeated although the first attempt may have arrived. */
+/** Whether a call may be retried although the first attempt may have been executed. */
 type MayRepeat = () => boolean;
 const ALWAYS: MayRepeat = () => true;
 const NEVER: MayRepeat = () => false;
@@ -41,7 +41,7 @@ const NEVER: MayRepeat = () => false;
 /**
  * Connections to PostgreSQL. Calls wait during a short outage (a restart, a broken connection), because only the
  * database has a conversation's earlier cuts, and forwarding previously cut text unchanged costs the provider's cache.
- * During a longer outage calls fail at once; `retry` finds out whether it is over.
+ * During a longer outage calls fail at once; `retry` checks whether it is over.
  */
 export class Database implements Queryable {
   readonly #options: DatabaseOptions;
@@ -54,7 +54,7 @@ export class Database implements Queryable {
    */
   #awaySinceMs = 0;
   readonly #waiting = new Set<() => void>();
-  /** Why and since when writes, or all calls, fail. */
+  /** Reason and start of the current failure of writes, or of all calls. */
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
 
@@ -68,12 +68,12 @@ export class Database implements Queryable {
     return this.#connections.roundTrips;
   }
 
-  /** Why the database cannot be used or written now, or `null`. */
+  /** Why the database is currently unusable or unwritable, or `null`. */
   get failure(): { readonly error: StoreUnavailable; readonly sinceMs: number } | null {
     return this.#failure;
   }
 
-  /** Whether calls fail at once, because the database was never reached or is away. */
+  /** Whether calls fail at once, because the database is unreachable or was never reached. */
   get isAway(): boolean {
     return this.#away !== null || !this.#migrated;
   }
@@ -82,19 +82,17 @@ export class Database implements Queryable {
     return this.#closed;
   }
 
-  /** Whether a call made now would wait for the database to return: true in the first moments of an outage. */
+  /** Whether calls currently wait for the database to return, as at the beginning of an outage. */
   get isAwaited(): boolean {
     return this.#patienceLeftMs > 0;
   }
 
-  /** Whether any caller is waiting right now, including those of `untilBack`. */
+  /** Whether any caller is waiting, including callers of `untilBack`. */
   get isWaitedFor(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /**
-   * Resolves when the database is reachable, at the latest `ms` milliseconds after it went away; returns whether it is.
-   */
+  /** Waits until the database is reachable, at most `ms` milliseconds from the outage; returns whether it is. */
   async untilBack(ms: number): Promise<boolean> {
     const leftMs = this.#awaySinceMs + ms - performance.now();
     if (this.isAway && !this.#closed && leftMs > 0) await this.#untilWoken(leftMs);
@@ -102,7 +100,7 @@ export class Database implements Queryable {
   }
 
   /**
-   * Tests whether the database can be used, and migrates it if necessary.
+   * Tests whether the database is usable, and migrates it if necessary.
    *
    * @throws StoreUnavailable
    */
@@ -120,7 +118,7 @@ export class Database implements Queryable {
     }
   }
 
-  /** One statement as its own transaction, which may be executed twice. @throws StoreUnavailable */
+  /** Runs one statement as its own transaction, which may be executed twice. @throws StoreUnavailable */
   async query<Row extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -130,9 +128,9 @@ export class Database implements Queryable {
   }
 
   /**
-   * As `query`, for a write: its success shows that the database is writable.
+   * Like `query`, for a write: its success shows that the database is writable.
    *
-   * @param again - `repeatable`: idempotent, so it is repeated if the connection breaks
+   * @param again - `repeatable` if idempotent, so that it is retried if the connection breaks
    */
   async write<Row extends QueryResultRow>(
     text: string,
@@ -147,7 +145,7 @@ export class Database implements Queryable {
     return rows;
   }
 
-  /** Several statements, all or none. Off the request path. @throws StoreUnavailable */
+  /** Runs several statements atomically, off the request path. @throws StoreUnavailable */
   async transaction<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
     this.#refuseReadonly();
     const result = await this.#within('BEGIN', work, waitMs);
@@ -155,7 +153,7 @@ export class Database implements Queryable {
     return result;
   }
 
-  /** Several reads of one consistent state. Off the request path. @throws StoreUnavailable */
+  /** Runs several reads on a consistent snapshot, off the request path. @throws StoreUnavailable */
   snapshot<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
     return this.#within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work, waitMs);
   }
@@ -175,13 +173,13 @@ export class Database implements Queryable {
         await client.query('COMMIT');
         return done;
       } catch (cause) {
-        await client.query('ROLLBACK').catch(() => undefined); // the connection itself may have failed
+        await client.query('ROLLBACK').catch(() => undefined); // the connection itself may be broken
         throw cause;
       }
     });
   }
 
-  /** A dedicated connection for notifications. The caller ends it. */
+  /** Opens a dedicated connection for notifications. The caller ends it. */
   dedicated(): Promise<Dedicated> {
     return this.#connections.dedicated();
   }
@@ -207,7 +205,7 @@ export class Database implements Queryable {
       } catch (cause) {
         if (tries < TRIES && mayBeRepeated(cause) && !this.#closed) continue;
         const error = this.#failed(cause, beganMs);
-        mayBeDone ||= isSent && (error === cause || error.reason === 'unreachable'); // the server itself sent no error
+        mayBeDone ||= isSent && (error === cause || error.reason === 'unreachable'); // not an error from the server itself
         error.mayBeDone = mayBeDone;
         const isInTime = performance.now() < beganMs + this.#patienceMs;
         if (error.reason !== 'unreachable' || (isSent && !mayRepeat()) || !isInTime) throw error;
@@ -215,7 +213,7 @@ export class Database implements Queryable {
     }
   }
 
-  /** Resolves when the database is reachable; waits during a short outage. @throws StoreUnavailable */
+  /** Waits until the database is reachable, during short outages. @throws StoreUnavailable */
   async #reachable(): Promise<void> {
     this.#refuseClosed();
     if (this.isAwaited) await this.#untilWoken(this.#patienceLeftMs);
@@ -288,7 +286,7 @@ export class Database implements Queryable {
     this.#options.onAway?.();
   }
 
-  /** @param wrote - a write succeeded; a read says nothing about a full disk */
+  /** @param wrote - whether a write succeeded; reads say nothing about a full disk */
   #worked(wrote: boolean): void {
     // a late answer from before the outage
     if (this.#away !== null) return;

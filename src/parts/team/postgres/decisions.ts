@@ -6,9 +6,9 @@ import { encodeText, plainPacking } from '../../../store/text-codec.ts';
 export interface CommitLimits extends Lifetimes {
   readonly nowMs: number;
   readonly waitMs: number;
-  /** Stored bytes beyond which no new original is accepted. */
+  /** Size beyond which new originals are rejected, in bytes. */
   readonly roomBytes: number;
-  /** Maximum number of bytes that the batch's conversation may store in total. */
+  /** Maximum number of bytes stored for the batch's conversation. */
   readonly shareBytes: number;
 }
 
@@ -25,11 +25,11 @@ export interface CommitRow {
 export const COMMIT =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
-/** As `COMMIT`, for a project (the last value) that then owns the originals. */
+/** Like `COMMIT`, for a project (last value) that becomes an owner of the originals. */
 export const COMMIT_OWNED =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_owned($20, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
-/** The values of `COMMIT`. */
+/** Values for `COMMIT`. */
 export function commitValues(batch: StoreBatch, limits: CommitLimits): unknown[] {
   const { sent = [] } = batch;
   const items = batch.decisions.map(columnsOf);

@@ -1,7 +1,7 @@
 import { errorCode } from '../../../base/causes.ts';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 
-/** Prefixes of PostgreSQL's and Node's error codes; the first match wins. All others mean `unreachable`. */
+/** Prefixes of PostgreSQL and Node error codes; the first match applies. All others mean `unreachable`. */
 const CODES: readonly (readonly [prefix: string, reason: string])[] = [
   ['53100', 'full'],
   ['25006', 'readonly'],
@@ -21,7 +21,7 @@ const CODES: readonly (readonly [prefix: string, reason: string])[] = [
   ['P0', 'error'],
 ];
 
-/** Converts any driver error to `StoreUnavailable`. Existing ones pass unchanged. */
+/** Converts driver errors to `StoreUnavailable`; existing ones pass through. */
 export function failureOf(cause: unknown): StoreUnavailable {
   if (cause instanceof StoreUnavailable) return cause;
   const code = errorCode(cause);
@@ -29,17 +29,17 @@ export function failureOf(cause: unknown): StoreUnavailable {
   return new StoreUnavailable(known?.[1] ?? 'unreachable', { cause });
 }
 
-/** Whether the same transaction may succeed if repeated at once. */
+/** Whether the same transaction may succeed if retried immediately. */
 export function mayBeRepeated(cause: unknown): boolean {
   return ['40001', '40P01'].includes(errorCode(cause));
 }
 
-/** Whether the database refuses further connections, which says nothing about the existing ones. */
+/** Whether the database refuses further connections; existing ones are unaffected. */
 export function isExhausted(cause: unknown): boolean {
   return errorCode(cause) === '53300';
 }
 
-/** Whether the database is completely unusable, so that the next call need not try. */
+/** Whether the database is completely unusable, so that further calls are pointless. */
 export function isAway({ reason }: StoreUnavailable): boolean {
   return reason === 'unreachable' || reason === 'refused' || reason === 'newer_schema';
 }

@@ -6,13 +6,13 @@ import type { Database } from './database.ts';
 import { type CommitRow, type DecisionRow, decisionOf, FIND_DECISIONS } from './decisions.ts';
 import { toPg } from './text.ts';
 
-/** Maximum number of prunes whose expiry this process remembers: their uses need no query. */
+/** Maximum number of prunes with cached expiry, whose uses need no query. */
 const MAX_SEEN = 200_000;
-/** Decisions found by a commit or look-up, cached for the look-up that follows it. */
+/** Maximum number of decisions from a commit or look-up cached for the next look-up. */
 const MAX_CACHED_DECISIONS = 1_000;
 const CACHED_DECISION_MS = 2_000;
 
-/** Prunes and decisions that this process has seen in the database, so that most uses need no query. */
+/** Cache of prunes and decisions seen in the database, so that most uses need no query. */
 export class KnownPrunes {
   readonly #database: Database;
   readonly #uses: PendingUses;
@@ -27,7 +27,7 @@ export class KnownPrunes {
   );
   #seenEpoch = '';
 
-  /** @param epoch - differs after each deletion */
+  /** @param epoch - changes with each deletion */
   constructor(database: Database, uses: PendingUses, lifetimes: Lifetimes, epoch: () => string) {
     this.#database = database;
     this.#uses = uses;
@@ -56,7 +56,7 @@ export class KnownPrunes {
     this.#prefetched.set(key, { row });
   }
 
-  /** Records the use of prunes; queries only those that this process has not seen. Returns the missing ids. */
+  /** Records the use of prunes; queries only uncached ones. Returns the missing ids. */
   async touch(ids: readonly string[], nowMs: number): Promise<string[]> {
     this.#forgetOldEpoch();
     const missing: string[] = [];

@@ -20,8 +20,8 @@ const migrations: readonly Migration[] = [
 const LOCK = 0x6d637072;
 
 /**
- * Migrates the schema to the newest version, in one transaction. Replicas that start at the same time wait for each
- * other. The lock ends with the transaction, so that it works behind a pooler.
+ * Migrates the schema to the newest version, in one transaction. Replicas that start concurrently wait for each other.
+ * The lock ends with the transaction, so it works behind a pooler.
  *
  * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use, `error` if
  * it has the schema of a pre-release
@@ -51,7 +51,7 @@ export async function migrate(
     if (!readonly) for (const part of parts) await addTables(client, part);
     await client.query('COMMIT');
   } catch (cause) {
-    await client.query('ROLLBACK').catch(() => undefined); // the connection itself may have failed
+    await client.query('ROLLBACK').catch(() => undefined); // the connection itself may be broken
     throw cause;
   }
 }

@@ -66,7 +66,7 @@ export async function openPostgresSide(
 async function addRows(database: Database, table: MovedTable, rows: Parameters<Side['add']>[1]): Promise<void> {
   const width = table.columns.length;
   const values = rows.map((_, i) => `(${table.columns.map((_column, j) => `$${i * width + j + 1}`)})`);
-  // as many rows as the limit on parameters per statement allows
+  // the maximum number of rows under the statement's parameter limit
   const most = Math.floor(60_000 / width);
   await database.transaction(async (client) => {
     for (let at = 0; at < rows.length; at += most) {

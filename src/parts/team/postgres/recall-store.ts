@@ -34,16 +34,13 @@ import { openText, type StoredText } from '../../../store/text-codec.ts';
 import type { DatabaseParts } from './database-sql.ts';
 import { fromPg, toPg } from './text.ts';
 
-/** Characters indexed per step. A larger text gets its own step. */
+/** Characters indexed per step. Larger texts get a step of their own. */
 const STEP_CHARS = 64_000;
 const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
-/** Weight of a result about a file named in the query, as a multiple of its rarest term. */
+/** Weight of a result about a file named in the query, as a multiple of the rarest term's weight. */
 const FILE_WEIGHT = 3;
-/**
- * Maximum total number of results of the terms that select candidates, because every row of a term is read, however few
- * are wanted.
- */
+/** Maximum total number of results of the candidate-selecting terms, because every row of a term is read. */
 const MOST_READ = 6_000;
 /** Maximum number of distinct words indexed per result. */
 const MAX_WORDS = 200_000;
@@ -60,7 +57,7 @@ interface Waiting extends StoredText {
 
 type Commit = (batch: StoreBatch, waitMs: number) => Promise<Committed>;
 
-/** How long originals that no request waits for may wait for others, in milliseconds. */
+/** Maximum wait for other writers when storing originals in the background, in milliseconds. */
 const KEEP_WAIT_MS = 5_000;
 
 /** `RecallStore` on PostgreSQL: words as a `tsvector`, names by pg_trgm. */
@@ -69,10 +66,10 @@ export class DatabaseRecall implements RecallStore {
   readonly #steps: Transactions;
   readonly #log: StoreLog | undefined;
   readonly #commit: Commit;
-  /** Whether pg_trgm can find parts of names; `null` before the first check. */
+  /** Whether pg_trgm is available for finding parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
   readonly #sizes = sizesOfProjects();
-  /** Numbers of results by term and project, for terms that are slow to count. */
+  /** Cached result counts by term and project, for terms that are slow to count. */
   readonly #common = commonTerms();
 
   /** @param commit - stores originals, in one round trip */
@@ -120,7 +117,7 @@ export class DatabaseRecall implements RecallStore {
     return taken.length > 0;
   }
 
-  /** The index is in the rows. */
+  /** No-op: the index is part of the rows. */
   merge(): Promise<boolean> {
     return Promise.resolve(false);
   }
@@ -154,7 +151,7 @@ export class DatabaseRecall implements RecallStore {
     ]);
     const withTerm = new Map(known);
     for (const { term, count, share } of counts) {
-      // rows are found in the order of their pages, so that the count is extrapolated to the pages that were not read
+      // rows are found in page order, so the count is extrapolated to unread pages
       const estimated = count < MOST_COUNTED ? count : Math.round(count / Math.min(1, share));
       withTerm.set(fromPg(term), estimated);
       if (count === MOST_COUNTED) this.#common.set(keyOf(fromPg(term)), estimated);
@@ -180,7 +177,7 @@ export class DatabaseRecall implements RecallStore {
     if (rarest.length + parts.length + files.length === 0) return [];
     const each = resultsOfTerm(rarest.length + parts.length);
     const filter = filterOf(scope, 9);
-    // without a filter, the best are known before their rows are read
+    // without a filter, the best matches are known before their rows are read
     const first = filter.sql === '' ? ` ORDER BY 2 DESC, 1 DESC LIMIT ${MOST_WEIGHED}` : '';
     const rows = await this.#parts.database.query<CandidateRow>(
       `SELECT ${COLUMNS} FROM (
@@ -281,7 +278,7 @@ function escaped(part: string): string {
   return part.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** @param first - number of its first parameter */
+/** @param first - number of the first SQL parameter */
 function filterOf({ of, tools, paths }: RecallScope, first: number): { sql: string; values: unknown[] } {
   const parts: string[] = [];
   const values: unknown[] = [];

@@ -19,9 +19,9 @@ const POLL_MS = 1_000;
 const HURRY_MS = 100;
 /** Poll interval while requests wait during a longer outage. */
 const WAITED_MS = 250;
-/** Maximum number of served texts in memory, equal to the table's bound. */
+/** Maximum number of served texts in memory, equal to the table's limit. */
 const MAX_SERVED = 100_000;
-/** Interval of new attempts to listen, for connections that cannot (a pooler in transaction mode). */
+/** Retry interval for `LISTEN`, which fails behind a pooler in transaction mode. */
 const LISTEN_AGAIN_MS = 30_000;
 
 interface Known {
@@ -43,14 +43,14 @@ interface KnownRow {
 }
 
 /**
- * Shared state of all replicas, so that a request needs no query: the generations of prunes and directives, and the
- * texts served by recovery. Updated by `LISTEN`, with polling as a fallback.
+ * In-memory copy of state shared by all replicas, so that requests need no query: generations of prunes and directives,
+ * and served texts. Updated by `LISTEN`, with polling as a fallback.
  */
 export class ReplicaView {
   readonly #options: ReplicaViewOptions;
   readonly #served = new Map<string, number>();
   #known: Known | null = null;
-  /** A new number invalidates everything remembered before: the database was away. */
+  /** Incremented after an outage, which invalidates everything cached before. */
   #serial = 0;
   #timer: NodeJS.Timeout | undefined;
   #listener: (ClientBase & { end(): Promise<void> }) | null = null;
@@ -100,7 +100,7 @@ export class ReplicaView {
     this.#schedule();
   }
 
-  /** Polls more often from now on, because the database is unreachable and calls wait for it. */
+  /** Polls more often from now on, because calls wait for an unreachable database. */
   hurry(): void {
     this.#schedule();
   }
@@ -117,7 +117,7 @@ export class ReplicaView {
     return this.#polling;
   }
 
-  /** Polls for all changes up to now; a poll already running may have started too early. */
+  /** Polls for all changes up to now; a poll in progress may have started too early. */
   async pollAnew(): Promise<void> {
     await this.#polling;
     await this.poll();
@@ -150,7 +150,7 @@ export class ReplicaView {
       try {
         await this.#pollOnce();
       } catch {
-        return; // the database has recorded it, and the next poll tries again
+        return; // the change is stored, and the next poll retries
       }
     } while (this.#pollAgain && !this.#closed);
   }
@@ -183,7 +183,7 @@ export class ReplicaView {
       settings: row.settings,
     };
     if (before !== null && before.refusedSeq !== row.refused) onRefused();
-    // the first answer may follow an outage at the start
+    // the first answer may come after an outage at the start
     if (before?.keyGeneration !== row.keys) onKeys();
     if (before?.settings !== row.settings) onSettings();
   }
@@ -218,7 +218,7 @@ export class ReplicaView {
       await opened.query('LISTEN mcp_pruner');
       this.#listener = opened;
     } catch {
-      await client?.end().catch(() => undefined); // polling continues without it
+      await client?.end().catch(() => undefined); // polling continues without the listener
     }
   }
 }

@@ -3,7 +3,7 @@ import { movedWith } from '../../../store/move/tables.ts';
 import type { PartTables } from '../../../store/part-tables.ts';
 import type { Database } from './database.ts';
 
-/** Files of the server that may contain deleted bytes, and that no client can search. */
+/** Server files that may contain deleted bytes and that no client can search. */
 const NOT_SEARCHED = [
   'the write-ahead log of the database and its archive',
   'replicas and backups of the database',
@@ -12,9 +12,9 @@ const NOT_SEARCHED = [
 ];
 
 /**
- * The files of a database belong to its server. `VACUUM` frees the space of deleted rows for new ones, and their bytes
- * remain until the space is reused. `VACUUM FULL` writes new files, and locks the tables meanwhile. `ANALYZE` replaces the
- * statistics of the planner, which quote frequent values; those of a table without rows stay.
+ * `VACUUM` frees the space of deleted rows, but their bytes remain until the space is reused. `VACUUM FULL` rewrites
+ * the files, with the tables locked. `ANALYZE` replaces the planner's statistics, which quote frequent values, except
+ * for empty tables.
  */
 export function databaseScrubber(database: Database, parts: readonly PartTables[]): Scrubber {
   return {

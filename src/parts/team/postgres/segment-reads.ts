@@ -15,7 +15,7 @@ const SELECT = `
      ORDER BY d.scope LIMIT 1) AS directed
   FROM main.segment s JOIN main.conversation c ON c.id = s.conversation`;
 
-/** Replicas are notified of directives, so that most versions are known without a query. */
+/** Replicas are notified of directive changes, so that most versions are known without a query. */
 export class DatabaseSegmentReads implements SegmentReads {
   readonly #parts: DatabaseParts;
 

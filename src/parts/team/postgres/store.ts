@@ -36,26 +36,26 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly url: string;
   /** Maximum number of connections of this process. */
   readonly connections?: number;
-  /** How long calls wait during an outage of the database, in milliseconds; default: 3 seconds. */
+  /** How long calls wait during a database outage, in milliseconds. Default: 3 seconds. */
   readonly patienceMs?: number;
 }
 
-/** A `Store` on PostgreSQL, which any number of processes use at the same time. */
+/** A `Store` on PostgreSQL, shared by any number of processes. */
 export interface PostgresStore extends StoreHandle {
   /** Number of round trips of this process so far. */
   readonly roundTrips: number;
-  /** Checks now for changes by other processes, instead of on a notification or after a second. */
+  /** Checks for changes by other processes now, without waiting for a notification or poll. */
   refresh(): Promise<void>;
 }
 
 const BACKGROUND_WAIT_MS = 5_000;
-/** Maximum number of pending uses that are looked through. */
+/** Maximum number of pending uses that are searched. */
 const MAX_PENDING = 1_000;
 
 /**
  * Opens the store. The database is contacted in the background; `ready` settles after the first attempt. Never throws
- * because of the database: while it is away, methods reject with `StoreUnavailable`, and methods that need no answer
- * keep working.
+ * because of the database: while it is unreachable, methods reject with `StoreUnavailable`, except methods that need no
+ * answer.
  */
 export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
   return new DatabaseStore(options);
@@ -218,7 +218,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> =>
       this.#database.transaction((client) => removeText(client, hash), BACKGROUND_WAIT_MS);
-    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read finds it damaged again
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // on failure, the next read detects the damage again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);
     await this.#view.pollAnew();
@@ -245,7 +245,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
   }
 
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
-    // no query: every replica receives notifications of served texts
+    // no query, because every replica is notified of served texts
     if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
     const nowMs = this.sql.nowMs();
     return Promise.resolve(
@@ -286,7 +286,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     if (!this.#options.readonly && !this.#database.isAway && !this.#database.isClosed) {
       await writeUses(this.#database, this.#uses).catch(() => undefined); // if lost, items only expire early
     }
-    await this.sweeping?.catch(() => undefined); // its caller handles the error
+    await this.sweeping?.catch(() => undefined); // errors are handled by its caller
     await this.#view.close();
     await this.#database.close();
   }
@@ -295,7 +295,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
     const served = this.#uses.pending(MAX_PENDING).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
-    if (served) await this.refresh(); // served texts with a new expiry have new numbers: read them at once
+    if (served) await this.refresh(); // served texts with a new expiry have new numbers, so read them at once
     const { more, ...did } = await this.#sweeper.step(this.sql.nowMs());
     if (did.expired + did.evicted > 0) {
       await this.refresh();

@@ -8,9 +8,9 @@ import type { Database, Queryable } from './database.ts';
 import type { DatabaseSql } from './database-sql.ts';
 import { STEP_WAIT_MS } from './uses.ts';
 
-/** Target duration of a deleting step; the next step takes more or fewer rows, within bounds, to approach it. */
+/** Target duration of a deletion step, in milliseconds; the number of rows per step is adapted to it. */
 const STEP_MS = 50;
-/** Rows per step and table: initial, least and most. */
+/** Rows per step and table: initial, minimum and maximum. */
 const FIRST_ROWS = 50;
 const LEAST_ROWS = 10;
 const MOST_ROWS = 500;
@@ -30,13 +30,13 @@ const UPKEEP_LOCK = 0x6d637075;
 
 const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: false };
 
-/** A step is recorded under a content id (`base/conversation-ids.ts`), the end of the names of its conversations. */
+/** Steps are recorded under a content id (`base/conversation-ids.ts`), which is the suffix of conversation names. */
 const STEP_GOES = `c.project IN (t.project, t.project || chr(10) || 'bound') AND t.conversation = right(c.name, 32) AND c.id = ANY ($1)
   AND NOT EXISTS (SELECT 1 FROM mcp_pruner.conversation o
     WHERE o.project IN (t.project, t.project || chr(10) || 'bound') AND NOT (o.id = ANY ($1)) AND right(o.name, 32) = t.conversation)`;
 
 /**
- * Keeps the store within its bounds, in small steps and by one replica at a time. Each step is a transaction with an
+ * Keeps the store within its limits, in small steps and by one replica at a time. Each step is a transaction under an
  * advisory lock that skips rows locked by others, so that no request waits for it.
  */
 export class Sweeper {
@@ -54,7 +54,7 @@ export class Sweeper {
     this.#parts = limits.parts ?? [];
   }
 
-  /** Whether so much was stored that upkeep must not wait for a pause. */
+  /** Whether the store is so full that upkeep must not wait for a pause. */
   get pressed(): boolean {
     return this.#storedBytes > this.#limits.maxBytes;
   }
@@ -62,7 +62,7 @@ export class Sweeper {
   /** @throws StoreUnavailable */
   async step(nowMs: number): Promise<SweepStep> {
     const cleared = await this.#alone((client) => this.#clear(client, nowMs));
-    if (cleared === null) return NOTHING; // another replica runs the upkeep
+    if (cleared === null) return NOTHING; // another replica is running the upkeep
     const packed = await this.#pack();
     const evicted = await this.#alone((client) => this.#evict(client, nowMs, packed > 0));
     const done = evicted ?? 0;
@@ -112,7 +112,7 @@ export class Sweeper {
     return { done: counts.reduce((sum, count) => sum + count, 0) + forgotten, more };
   }
 
-  /** Deletes conversations not seen for a lifetime, with their recorded steps; then those beyond the bound. */
+  /** Deletes conversations not seen for a lifetime, with their recorded steps; then those beyond the limit. */
   async #forget(client: Queryable, beforeMs: number): Promise<number> {
     const [size] = await client.query<{ rows: number }>(
       "SELECT greatest(reltuples, 0)::bigint AS rows FROM pg_class WHERE oid = 'mcp_pruner.segment'::regclass",
@@ -143,7 +143,7 @@ export class Sweeper {
     return Math.trunc(nowMs - (this.#limits.auditTtlMs ?? YEAR_MS));
   }
 
-  /** Deletes ledger rows and states that are too old. Sums stay. */
+  /** Deletes expired ledger rows and states. Sums are kept. */
   async #trimLedger(client: Queryable, nowMs: number): Promise<number> {
     const ages: readonly [table: string, key: string, column: string, ttlMs: number][] = [
       ['ledger_turn', 'id', 'at_ms', this.#limits.ledgerTtlMs ?? LEDGER_TTL_MS],
@@ -206,14 +206,14 @@ export class Sweeper {
     return rows.length;
   }
 
-  /** Deletes the least recently used texts until the size is within the limit; returns their number. */
+  /** Evicts the least recently used texts until the size is within the limit; returns their number. */
   async #evict(client: Queryable, nowMs: number, packing: boolean): Promise<number> {
     const { maxBytes, ttlMs } = this.#limits;
     this.#storedBytes = await addUp(client);
     const limit = packing ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
     if (this.#storedBytes <= limit) return 0;
     const livingFrom = nowMs + ttlMs - livingMs(ttlMs);
-    // the number needed according to the mean size, bounded so that the deletion is quick
+    // estimated from the mean size, and limited so that the deletion is quick
     const [size] = await client.query<{ prunes: number }>(
       "SELECT value AS prunes FROM mcp_pruner.meter WHERE name = 'prunes'",
     );
@@ -236,13 +236,13 @@ export class Sweeper {
   }
 }
 
-/** The number of rows for the next step, given the duration of this one. */
+/** Number of rows for the next step, given the duration of this one. */
 function nextRows(rows: number, tookMs: number, more: boolean): number {
   if (tookMs > STEP_MS) return Math.max(LEAST_ROWS, rows >> 1);
   return more && tookMs < STEP_MS / 2 ? Math.min(MOST_ROWS, rows * 2) : rows;
 }
 
-/** Deletes the least recently used prunes, and their texts unless another prune needs them; returns their number. */
+/** Deletes the least recently used prunes, and texts that no other prune needs; returns their number. */
 async function removePrunes(client: Queryable, where: string, value: number, limit: number): Promise<number> {
   const gone = await client.query<{ snapshot: number }>(
     `DELETE FROM mcp_pruner.prune WHERE id IN (
@@ -255,7 +255,7 @@ async function removePrunes(client: Queryable, where: string, value: number, lim
   return gone.length;
 }
 
-/** Deletes prunes by id, and their texts unless another prune needs them; returns their number. */
+/** Deletes prunes by id, and texts that no other prune needs; returns their number. */
 export async function erasePrunes(client: Queryable, pruneIds: readonly string[]): Promise<number> {
   const gone = await client.query<{ snapshot: number }>(
     'DELETE FROM mcp_pruner.prune WHERE prune_id = ANY ($1) RETURNING snapshot',

@@ -1,4 +1,4 @@
-/** Escapes NUL, which PostgreSQL's text type cannot store, as two characters, and the escape character itself. */
+/** Escapes NUL, which PostgreSQL's text type cannot store, and the escape character itself. */
 export function toPg(text: string): string {
   return text.includes('\0') || text.includes(ESCAPE)
     ? text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll('\0', `${ESCAPE}0`)

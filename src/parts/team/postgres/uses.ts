@@ -18,7 +18,7 @@ export async function writeUses(database: Database, uses: PendingUses): Promise<
   return uses.size > 0;
 }
 
-/** Assigns new numbers, by which the other replicas notice the change. */
+/** Assigns new numbers, so that other replicas notice the change. */
 async function slideServed(client: Queryable, uses: readonly Use[]): Promise<void> {
   if (uses.length === 0) return;
   await client.query(
@@ -29,7 +29,7 @@ async function slideServed(client: Queryable, uses: readonly Use[]): Promise<voi
   );
 }
 
-/** Locked rows are not skipped here, because their use would be lost. Rows are locked in one fixed order. */
+/** Updates expiries. Locked rows are not skipped, because their use would be lost; rows are locked in a fixed order. */
 async function slide(client: Queryable, table: string, column: string, uses: readonly Use[]): Promise<void> {
   if (uses.length === 0) return;
   await client.query(

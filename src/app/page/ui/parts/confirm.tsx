@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Asks before something that cannot be undone. The browser's own dialog keeps the focus and listens to Escape. */
+/** Confirmation of irreversible actions. The native dialog traps the focus and handles Escape. */
 export function Confirm({
   title,
   children,
@@ -24,7 +24,7 @@ export function Confirm({
       <h2 id="confirm-title">{title}</h2>
       {children}
       <div class="actions end">
-        {/* the harmless choice comes first and has the focus */}
+        {/* the harmless choice comes first and is focused */}
         <button type="button" onClick={onNo}>
           Cancel
         </button>

@@ -12,7 +12,7 @@ interface Loaded<T> {
 
 type Query = Parameters<typeof get>[1];
 
-/** Reads data from the server. A new query clears the old value; a reload keeps it until the new value arrives. */
+/** Loads data from the server. A new query clears the old value; a reload keeps it until the new one arrives. */
 export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: null, failure: null, loading: true });
   const [round, setRound] = useState(0);
@@ -37,7 +37,7 @@ export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
   return { ...state, reload };
 }
 
-/** Shows what was read, or why it is not there and what to do. */
+/** Shows loaded data, or why it is missing and what to do. */
 export function Show<T>({
   loaded: { value, failure, loading, reload },
   children,
@@ -121,7 +121,7 @@ export function Card({
   );
 }
 
-/** One figure with its name and what it means. */
+/** A figure with its name and an explanation. */
 export function Figure({
   name,
   value,
@@ -148,7 +148,7 @@ export function Badge({ tone = '', children }: { tone?: string; children: Compon
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** Marks a conversation in which pins, stashes and deletions have no effect on texts already sent. */
+/** Marks conversations in which pins, stashes and deletions do not affect sent texts. */
 export function BoundBadge() {
   return (
     <span class="badge" title="The provider verifies what was sent before, so texts already sent can no longer change.">
@@ -157,7 +157,7 @@ export function BoundBadge() {
   );
 }
 
-/** The advice in an empty view. */
+/** Advice in an empty view. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="empty">
@@ -179,7 +179,7 @@ export function Time({ ms, children }: { ms: number; children?: ComponentChildre
   );
 }
 
-/** A wide table that scrolls by itself, with the keyboard too. */
+/** A wide table with its own scrolling, also by keyboard. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -189,7 +189,7 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
-/** A column of figures, with its name above them, aligned right. */
+/** A right-aligned column of figures with a heading. */
 export interface Amounts {
   readonly amount: string;
 }
@@ -230,7 +230,7 @@ export function Table({
   );
 }
 
-/** A share as a bar. It is hidden from screen readers, so each caller also shows the figure as text. */
+/** A share as a bar. Hidden from screen readers, so callers also show the figure as text. */
 export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
   const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;
   return (

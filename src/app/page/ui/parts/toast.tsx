@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 let show: (text: string) => void = () => {};
 
-/** Shows a short message that disappears by itself; screen readers announce it. */
+/** Shows a short-lived message; screen readers announce it. */
 export function say(text: string): void {
   show(text);
 }

@@ -10,12 +10,12 @@ import type { ChildGate } from '../../ports/child-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { MeteredFrames } from './metered-frames.ts';
 
-/** Header with which a child may identify itself, instead of with the path. */
+/** Header by which a child may identify itself instead of the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
-/** Provider paths: with `/rpc`, the only paths that a child may use. */
+/** Provider paths, which, with `/rpc`, are the only paths that a child may use. */
 const TO_PROVIDER = /^\/v1(?:beta)?\//;
-/** Batch endpoints contain many requests whose cost is billed later, so no limit could be enforced. */
+/** Batch endpoints are refused: they contain many requests that are billed later, so limits could not be enforced. */
 const BATCH = /batch/i;
 
 /** An admitted child. */
@@ -28,7 +28,7 @@ interface Entered {
 
 export interface ChildDoorOptions {
   readonly gate: ChildGate;
-  /** Answers `/child/<token>/rpc`. */
+  /** Handles `/child/<token>/rpc`. */
   readonly rpc: (childId: string) => RequestListener;
   readonly onFailure: FailureReporter;
 }
@@ -48,7 +48,7 @@ export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeepe
       if ('type' in entered) refuse(answer(), entered);
       else if (!TO_PROVIDER.test(pathOf(req)) && !isRpc(req)) sendError(answer(), 'not_found');
       else if (kind === 'request') await ordinary(rpc, entered, coming);
-      else next(); // the requests in its frames are counted individually
+      else next(); // requests in its frames are counted individually
     };
     entering().catch((cause: unknown) => {
       onFailure('internal_error', cause);
@@ -58,7 +58,7 @@ export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeepe
 }
 
 const RPC = '/rpc';
-/** Requests identified by the path rather than by the header. */
+/** Requests identified by path instead of header. */
 const byPath = new WeakSet<IncomingMessage>();
 
 /** Removes the child's token from the request, and finds the child. */
@@ -77,7 +77,7 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
   const entered: Entered = {
     childId,
     reserve: async () => {
-      const now = await gate.admit(token); // a connection may outlive the child that opened it
+      const now = await gate.admit(token); // the connection may outlive the child that opened it
       if (typeof now === 'string') return childRefusal(now);
       const limit = await gate.reserve(childId);
       return limit === null ? null : childRefusal('child_limit_exceeded', limit);
@@ -117,7 +117,7 @@ function isRpc(req: IncomingMessage): boolean {
   return byPath.has(req) && pathOf(req) === RPC;
 }
 
-/** Refuses in the shape of OpenAI's errors, with a status that clients do not retry. */
+/** Refuses in OpenAI's error format, with a status that clients do not retry. */
 function refuse(res: ServerResponse, error: ChildRefusal): void {
   if (res.destroyed) return;
   const body = Buffer.from(JSON.stringify({ error }));

@@ -1,9 +1,9 @@
-/** Why a child's request is refused, in the shape of OpenAI's errors. */
+/** Why a child's request is refused, in OpenAI's error format. */
 export interface ChildRefusal {
   readonly message: string;
   readonly type: Refused;
   readonly param: null;
-  /** The exceeded limit, or the child's problem. */
+  /** The exceeded limit, or the problem with the child. */
   readonly code: string;
 }
 

@@ -13,13 +13,13 @@ export interface Metered {
   readonly settle: (usage: ExchangeUsage) => Promise<void>;
   /** Observes admitted messages. */
   readonly watch: BridgeWatch;
-  /** Sends a message of the proxy's own to the client. */
+  /** Sends one of the proxy's own messages to the client. */
   readonly send: (frame: Buffer) => void;
 }
 
 const FORBIDDEN = 403;
 
-/** Counts the requests in frames, refuses those beyond a limit, and records the usage of each. */
+/** Counts requests in frames, refuses requests beyond a limit, and records their usage. */
 export class MeteredFrames implements BridgeWatch {
   readonly #metered: Metered;
   /** Sizes of unanswered requests, oldest first. */
@@ -45,7 +45,7 @@ export class MeteredFrames implements BridgeWatch {
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
     const passes = this.#metered.watch.fromUpstream(data, isBinary);
-    if (!passes || isBinary) return passes; // the proxy itself resends a request whose error is not forwarded
+    if (!passes || isBinary) return passes; // the proxy resends a request whose error is not forwarded
     this.#reader.event(data);
     this.#bytesOut += data.length;
     if (this.#reader.isOver) this.#answered(false);
@@ -67,7 +67,7 @@ export class MeteredFrames implements BridgeWatch {
 }
 
 /**
- * Whether a frame certainly requests no answer: JSON with another `type`, in its first and its last field of that name.
+ * Whether a frame certainly requests no answer: JSON whose first and last `type` fields differ from the request type.
  */
 function asksNothing(frame: Buffer): boolean {
   const first = typeOfFrame(frame);

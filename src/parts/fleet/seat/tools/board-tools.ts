@@ -27,7 +27,7 @@ const watchInput = z.strictObject({
   wait_ms: z.int().min(0).max(30_000).optional(),
 });
 
-/** Facts that agents share. */
+/** Blackboard tools, for facts shared by agents. */
 export function boardTools(board: Board): Tool[] {
   return [
     defineTool({

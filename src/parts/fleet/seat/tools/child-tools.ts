@@ -30,7 +30,7 @@ const spawnInput = z.strictObject({
 
 const brief = { run_id: hintFields.run_id, op_id: hintFields.op_id };
 
-/** Tools that start, watch and end child agents. */
+/** Tools that start, monitor and end child agents. */
 export function childTools(children: Children): Tool[] {
   return [
     defineTool({
@@ -161,7 +161,7 @@ function fineTools(children: Children): Tool[] {
 
 /**
  * @param spawn - the `child_spawn_codex` tool, with idempotency if enabled
- * @param dropReply - deletes the stored answer of a key
+ * @param dropReply - deletes the stored reply of a key
  */
 export function childBatchTool(
   children: Children,
@@ -197,7 +197,7 @@ export function childBatchTool(
         }
       } catch (cause) {
         for (const { childId, key } of started) {
-          await children.cancel(childId, undefined, { reason: 'rollback' }).catch(() => undefined); // the original error is thrown
+          await children.cancel(childId, undefined, { reason: 'rollback' }).catch(() => undefined); // the original error is rethrown
           await children.collect(childId).catch((why: unknown) => {
             if (!(why instanceof PrunerError)) throw why;
           });

@@ -34,7 +34,7 @@ export const id = z
   .max(200)
   .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), { error: 'control characters are not allowed' });
 
-/** The correlation of a call; its events carry it. */
+/** Correlation of a call, which its events carry. */
 export const hintFields = {
   run_id: id.optional(),
   op_id: id.optional(),
@@ -61,7 +61,7 @@ const key = z
   .max(200)
   .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
 
-/** Attributes of an element: strings, finite numbers and booleans. Names that every object inherits are not allowed. */
+/** Attributes of an element: strings, finite numbers and booleans. Names inherited by every object are not allowed. */
 export const attributes = z.record(key, z.union([z.string(), z.number(), z.boolean()]));
 
 const label = z.string().max(1000).optional();

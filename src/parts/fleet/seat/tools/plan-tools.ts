@@ -76,7 +76,7 @@ const run = {
   ...hintFields,
 };
 
-/** @param toolsFor - the tools that a plan may call on behalf of a caller */
+/** @param toolsFor - returns the tools that a plan may call on behalf of a caller */
 export function planTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
   return [...runTools(plans, toolsFor), ...lifecycleTools(plans, toolsFor), ...cancellationTools(plans)];
 }
@@ -185,7 +185,7 @@ function cancellationTools(plans: Plans): Tool[] {
   ];
 }
 
-/** The contract net. */
+/** Tools of the contract net. */
 export function contractTools(contracts: Contracts): Tool[] {
   const net = { namespace: 'contract_net', faces: ['rpc'] as const, flag: '--enable-cnp' };
   return [

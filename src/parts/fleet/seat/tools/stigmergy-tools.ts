@@ -10,7 +10,7 @@ const mark = z.strictObject({
   intensity: z.number().positive().max(10_000),
 });
 
-/** Pheromones at nodes. */
+/** Tools for pheromones at nodes. */
 export function stigmergyTools(field: Stigmergy): Tool[] {
   return [
     defineTool({

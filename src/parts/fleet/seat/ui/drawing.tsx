@@ -14,7 +14,7 @@ interface Placed {
   readonly y: number;
 }
 
-/** A task graph drawn from left to right, each node to the right of its predecessors; below, the same as a table. */
+/** Draws a task graph with each node to the right of its predecessors, and the same data as a table below. */
 export function Drawing({ graph }: { graph: GraphShown }) {
   const { nodes, edges, more } = graph;
   const placed = useMemo(() => layout(graph), [graph]);
@@ -73,7 +73,7 @@ export function Drawing({ graph }: { graph: GraphShown }) {
   );
 }
 
-/** Assigns each node a column by the longest path to it. In a cycle, the number of nodes bounds the column. */
+/** Assigns each node a column by the longest path to it. In a cycle, the column is limited by the number of nodes. */
 function layout({ nodes, edges }: GraphShown): readonly Placed[] {
   const column = new Map(nodes.map(({ id }) => [id, 0]));
   for (let round = 0, moved = true; moved && round < nodes.length; round++) {

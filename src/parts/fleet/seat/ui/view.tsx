@@ -20,7 +20,7 @@ import { count, plural } from '../../../../base/counts.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
 import { Drawing } from './drawing.tsx';
 
-/** The row of the fleet in the menu. */
+/** The fleet's entry in the menu. */
 export const fleetView: PartView = {
   path: 'fleet',
   name: 'Fleet',
@@ -29,7 +29,7 @@ export const fleetView: PartView = {
   View: FleetView,
 };
 
-/** Children, graphs, the blackboard and plans that are under way. */
+/** Children, graphs, the blackboard and running plans. */
 function FleetView() {
   const fleet = useLoaded<FleetShown | { readonly off: true }>('fleet');
   return (
@@ -132,7 +132,7 @@ function Boards({ namespaces }: Pick<FleetShown, 'namespaces'>) {
   );
 }
 
-/** Reads its contents only once it is opened. */
+/** Loads its contents when first opened. */
 function Opened({
   title,
   about,
@@ -235,7 +235,7 @@ function Plan({
   );
 }
 
-/** A button that ends something, once it is confirmed. */
+/** A button that ends something, after confirmation. */
 function Ending({
   name,
   of,

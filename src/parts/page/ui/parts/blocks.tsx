@@ -6,7 +6,7 @@ import type { CutOfText, LineShown, TextPart, WhyShown } from '../../shapes.ts';
 
 export type View = 'cut' | 'both' | 'sent';
 
-/** Neighbouring lines that were all kept, or all removed in one cut. */
+/** Adjacent lines that were all kept, or all removed by one cut. */
 export interface Block {
   readonly cut: boolean;
   readonly cutDetails: CutOfText | null;
@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<View, string>> = {
   sent: 'What the model saw',
 };
 
-/** The lines of a text, block by block. All text is in text nodes: what a tool wrote is never parsed as HTML. */
+/** The lines of a text, block by block. Tool output is rendered as text nodes, never parsed as HTML. */
 export function Blocks({ blocks, view, ...shown }: { blocks: readonly Block[]; view: View } & Shown) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -77,7 +77,7 @@ function Marker({ text }: { text: string }) {
   );
 }
 
-/** A long cut shows its first and last lines until it is opened. */
+/** Longer cuts show only their first and last lines until opened. */
 const FOLD_FROM = 24;
 const FOLD_KEEPS = 6;
 

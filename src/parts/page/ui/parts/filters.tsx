@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A choice among values; the first entry removes the filter. */
+/** Selects one of several values; the first entry removes the filter. */
 export function Choose({
   label,
   any,
@@ -9,7 +9,7 @@ export function Choose({
   onChoose,
 }: {
   label: string;
-  /** Words for no choice, such as `all projects`; absent if something is always chosen. */
+  /** Label for no selection, such as `all projects`; absent if a selection is required. */
   any?: string;
   values: readonly (string | readonly [value: string, name: string])[];
   value: string;
@@ -35,7 +35,7 @@ export function Choose({
 
 const TYPING_MS = 250;
 
-/** A search field that takes effect once typing pauses. The key `/` focuses it. */
+/** A debounced search field. The key `/` focuses it. */
 export function SearchField({
   label,
   value,
@@ -71,7 +71,7 @@ export function SearchField({
   );
 }
 
-/** Days that figures are about. */
+/** Selectable numbers of days. */
 const SPANS = [7, 30, 90] as const;
 const DEFAULT_SPAN = 30;
 
@@ -81,13 +81,13 @@ export function spanOf(days: string | undefined): number {
 
 interface ProjectAndSpanProps {
   readonly projects: readonly string[];
-  /** `''`: all projects. */
+  /** `''` for all projects. */
   readonly project: string;
   readonly days: number;
   onChange(change: { readonly project?: string; readonly days?: string }): void;
 }
 
-/** The choice of a project, if there are several, and of the days. */
+/** Selection of a project (if there are several) and of the days. */
 export function ProjectAndSpan({ projects, project, days, onChange }: ProjectAndSpanProps) {
   return (
     <>

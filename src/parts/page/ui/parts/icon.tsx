@@ -1,4 +1,4 @@
-/** Drawn on a grid of 20 by 20 with one stroke. */
+/** SVG paths on a 20 × 20 grid, drawn with one stroke. */
 const PATHS: Readonly<Record<string, string>> = {
   overview: 'M3 17V9m5 8V4m5 13v-6m4 6V7',
   live: 'M2 10h4l2-6 4 12 2-6h4',
@@ -17,7 +17,7 @@ const PATHS: Readonly<Record<string, string>> = {
   pin: 'M7 3h6l-1 6 3 2v1H5v-1l3-2zM10 12v5',
 };
 
-/** @param drawing - of an icon that is not in the table */
+/** @param drawing - path of an icon that is not in the table */
 export function Icon({ name, drawing = PATHS[name] }: { name: string; drawing?: string | undefined }) {
   return (
     <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">

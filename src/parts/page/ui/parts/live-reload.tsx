@@ -1,12 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/**
- * Delay after a request before figures are read again, because the report of a full ledger occupies the proxy for a
- * moment.
- */
+/** Delay after a request before figures are reloaded, because reporting on a full ledger is expensive. */
 const PAUSE_MS = 30_000;
 
-/** Calls back `PAUSE_MS` after a request, if the page is visible then. */
+/** Calls `onNews` `PAUSE_MS` after a request, if the page is visible then. */
 export function useNews(onNews: () => void): void {
   const last = useRef(onNews);
   last.current = onNews;

@@ -1,24 +1,24 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 
-/** One part of a stack, or a line above it. */
+/** A part of a stack, or a line above it. */
 export interface Series {
   readonly name: string;
   readonly values: readonly number[];
-  /** Name of the custom property of the style sheet that holds its colour. */
+  /** Name of the CSS custom property with its colour. */
   readonly colour: string;
-  /** A dashed line with its own values, not stacked. */
+  /** A dashed, unstacked line. */
   readonly isLine?: boolean;
 }
 
 interface PlotProps {
   readonly days: readonly string[];
-  /** From below. */
+  /** From bottom to top. */
   readonly series: readonly Series[];
   readonly kind: 'areas' | 'bars';
   readonly label: (day: string) => string;
   readonly tick: (value: number) => string;
-  /** Prints the values of the axis alike; default: `tick`. */
+  /** Formatter of the axis values. Default: `tick`. */
   readonly ticksOf?: ((values: readonly number[]) => (value: number) => string) | undefined;
 }
 
@@ -26,8 +26,8 @@ const HEIGHT = 230;
 const LABELS_APART = 64;
 
 /**
- * Days in a row, their parts stacked. The figures of the day under the pointer are shown below. A screen reader cannot
- * read the canvas, so each caller puts the same figures into a table next to it.
+ * Stacked chart by day. The figures of the day under the pointer are shown below. Screen readers cannot read a canvas,
+ * so callers add the same figures as a table.
  */
 export function DayPlot(props: PlotProps) {
   const { days, series, kind } = props;
@@ -74,7 +74,7 @@ function wordsOf({ days, series, label, tick }: PlotProps, index: number): strin
   return `${label(days[index] ?? '')}: ${parts.length === 0 ? 'nothing' : parts.join(', ')}`;
 }
 
-/** Lines first; then each part on top of those before it, the tallest first, so that the others are drawn over it. */
+/** Lines first; then cumulated parts, tallest first, so that the others are drawn over them. */
 function dataOf(days: readonly string[], series: readonly Series[]): uPlot.AlignedData {
   const sums = days.map(() => 0);
   const stacked = series
@@ -127,7 +127,7 @@ function axesFor(
 ): uPlot.Axis[] {
   const { fontFamily } = getComputedStyle(box);
   const axis = { stroke: colourOf(box, '--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
-  // an axis without a value would show made-up steps between 0 and 1
+  // an axis without values would show made-up steps between 0 and 1
   const isEmpty = series.every(({ values }) => values.every((value) => value === 0));
   return [
     {
@@ -152,7 +152,7 @@ function axesFor(
   ];
 }
 
-/** A colour of the style sheet for a canvas, in the current colour scheme. */
+/** Resolves a style-sheet colour for a canvas, in the current colour scheme. */
 function colourOf(box: HTMLElement, name: string): string {
   box.style.color = `var(${name})`;
   const { color } = getComputedStyle(box);
@@ -160,7 +160,7 @@ function colourOf(box: HTMLElement, name: string): string {
   return color;
 }
 
-/** The colours of a plot with their names. */
+/** Colours of a plot with names. */
 export function Legend({ series }: { series: readonly Series[] }) {
   return (
     <ul class="legend">
@@ -177,7 +177,7 @@ export function Legend({ series }: { series: readonly Series[] }) {
 const SPARK_WIDTH = 96;
 const SPARK_HEIGHT = 22;
 
-/** A line as large as a word; its figures are shown elsewhere. */
+/** Sparkline; its figures are shown elsewhere. */
 export function Spark({ values }: { values: readonly number[] | undefined }) {
   if (!values || values.length < 2) return null;
   const top = Math.max(...values, Number.MIN_VALUE);

@@ -5,7 +5,7 @@ import { to } from '../route.tsx';
 const KEPT = 'mcp-pruner-shortcuts';
 const OFF = 'off';
 
-/** Views by the key that follows `g`. */
+/** Views by the key pressed after `g`. */
 const VIEW_KEYS: Readonly<Record<string, string>> = {
   o: 'overview',
   l: 'live',
@@ -27,7 +27,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['Esc', 'close'],
 ];
 
-/** Longest time between `g` and the next key, in milliseconds. */
+/** Maximum time between `g` and the next key, in milliseconds. */
 const CHORD_MS = 1_500;
 
 function areOn(): boolean {
@@ -38,10 +38,10 @@ function areOn(): boolean {
   }
 }
 
-/** A view of a part that a key opens. */
+/** A part's view with a shortcut key. */
 type KeyedView = Pick<Required<PartView>, 'key' | 'path' | 'name'>;
 
-/** Reacts to the keys of the whole page. `isOn` is read at each key: one right after the switch must obey it. */
+/** Handles keys of the whole page. `isOn` is read on each key press, so that the switch takes effect at once. */
 function useKeys(keyed: readonly KeyedView[], isOn: { readonly current: boolean }, onHelp: () => void): void {
   useEffect(() => {
     let afterG = 0;
@@ -64,7 +64,7 @@ function useKeys(keyed: readonly KeyedView[], isOn: { readonly current: boolean 
   }, []);
 }
 
-/** Keyboard shortcuts, and the list of them, which `?` opens. They can be switched off. */
+/** Keyboard shortcuts with a help list, opened by `?`. They can be switched off. */
 export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
   const keyed = parts.flatMap(({ key, path, name }) => (key === undefined ? [] : [{ key, path, name }]));
   const [open, setOpen] = useState(false);
@@ -81,7 +81,7 @@ export function Shortcuts({ parts }: { parts: readonly PartView[] }) {
     try {
       localStorage.setItem(KEPT, next ? 'on' : OFF);
     } catch {
-      // the browser stores nothing: the choice lasts as long as the page is open
+      // without browser storage, the choice lasts until the page is closed
     }
   };
   return (
@@ -131,7 +131,7 @@ function focusOn(element: HTMLElement | null | undefined, event: KeyboardEvent):
   element.scrollIntoView({ block: 'nearest' });
 }
 
-/** Moves the focus to the next or previous element of a kind; from anywhere else, to the first of them. */
+/** Moves the focus to the next or previous element of a kind, or to the first one. */
 function step(selector: string, forward: boolean, event: KeyboardEvent): void {
   const all = [...document.querySelectorAll<HTMLElement>(`main ${selector}`)];
   const at = all.findIndex((one) => one.matches(':focus'));

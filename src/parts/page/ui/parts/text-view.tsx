@@ -15,9 +15,9 @@ const VIEWS: readonly { readonly view: View; readonly name: string }[] = [
 ];
 
 /**
- * An original with its cuts: struck out, next to the sent text, or as it was sent.
+ * An original with its cuts: struck out, side by side with the sent text, or as sent.
  *
- * @param explained - shows from the start why each region was kept or cut
+ * @param explained - whether reasons are shown initially
  */
 export function TextView({ id, explained = false }: { id: string; explained?: boolean }) {
   const [text, setText] = useState<TextPart | null>(null);
@@ -79,7 +79,7 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
   );
 }
 
-/** The settings that change how a text is sent. */
+/** Notes settings that change how a text is sent. */
 function SentNote({ sent: { mode, includeMarkers, annotateLines } }: { sent: TextPart['sent'] }) {
   const notes = [
     mode === 'prune'
@@ -146,7 +146,7 @@ function Facts({ text }: { text: TextPart }) {
   );
 }
 
-/** Groups neighbouring lines that were kept, or removed by the same cut. */
+/** Groups adjacent lines that were kept, or removed by the same cut. */
 function blocksOf(lines: readonly LineShown[], { cuts }: TextPart): readonly Block[] {
   const blocks: { cut: number; lines: LineShown[] }[] = [];
   for (const line of lines) {

@@ -7,10 +7,10 @@ const TOP = 22;
 export const LEFT = 46;
 const MIN_COLUMN = 4;
 const MAX_COLUMN = 96;
-/** The threshold is drawn while it is less than this multiple of the longest request. */
+/** The threshold is drawn if it is below this multiple of the longest request. */
 const NEAR = 2;
 
-/** The parts of a column, from bottom to top. Colours are custom properties of the style sheet. */
+/** Parts of a column, from bottom to top. Colours are CSS custom properties. */
 export const PARTS = [
   { name: 'read from the cache', colour: 'var(--plot-read)', of: ({ read }: TurnShown) => read },
   { name: 'cache missed', colour: 'var(--plot-bad)', of: (turn: TurnShown) => missedIn(turn) },
@@ -30,7 +30,7 @@ export const inputOf = (turn: TurnShown): number => turn.fresh + writtenIn(turn)
 export const wholeOf = (turn: TurnShown): number => inputOf(turn) + Math.max(0, turn.removed);
 const missedIn = (turn: TurnShown): number => Math.min(turn.fresh + writtenIn(turn), Math.max(0, turn.missTokens));
 
-/** A column for one request, or for neighbours if there is no room; `at` is the largest of them. */
+/** A column for one request, or for adjacent ones if space is limited; `at` is the largest of them. */
 interface Column {
   readonly from: number;
   readonly to: number;
@@ -42,7 +42,7 @@ export function chartWidth(turns: number, width: number): number {
   return Math.min(Math.max(0, width - LEFT), turns * MAX_COLUMN);
 }
 
-/** Neighbouring requests put together until all columns have room. */
+/** Merges adjacent requests until all columns fit. */
 function columnsOf(turns: readonly TurnShown[], width: number): readonly Column[] {
   const each = Math.max(1, Math.ceil(turns.length / Math.max(1, Math.floor((width - LEFT) / MIN_COLUMN))));
   return Array.from({ length: Math.ceil(turns.length / each) }, (_, i) => {
@@ -57,7 +57,7 @@ function columnsOf(turns: readonly TurnShown[], width: number): readonly Column[
   });
 }
 
-/** The chart: a column for each request, with compactions and recoveries below. */
+/** The chart: one column per request, with compactions and recoveries below. */
 export function Columns({
   turns,
   compactions,
@@ -115,7 +115,7 @@ export function Columns({
   );
 }
 
-/** The times of the first and the last request. @param width - of all columns */
+/** The times of the first and the last request. @param width - total width of the columns */
 function Times({ turns, width }: { turns: readonly TurnShown[]; width: number }) {
   return (
     <>
@@ -129,7 +129,7 @@ function Times({ turns, width }: { turns: readonly TurnShown[]; width: number })
   );
 }
 
-/** The scale with its lines, and the pattern of what was cut. */
+/** The scale with grid lines, and the hatch pattern for cuts. */
 function Ground({ top, width, y }: { top: number; width: number; y: (tokens: number) => number }) {
   return (
     <>
@@ -151,7 +151,7 @@ function Ground({ top, width, y }: { top: number; width: number; y: (tokens: num
   );
 }
 
-/** The parts of a request, on top of each other. @param y - where a number of tokens is drawn */
+/** The parts of a request, on top of each other. @param y - maps a number of tokens to a position */
 function Bar({
   turn,
   x,

@@ -7,7 +7,7 @@ import { to } from '../route.tsx';
 import { Columns, chartWidth, inputOf, LEFT, PARTS, wholeOf } from './timeline-columns.tsx';
 import { AsTable, missWords } from './turn-table.tsx';
 
-/** The size of each request of a conversation, by where its tokens came from, with the cut part hatched. */
+/** Chart of request sizes in a conversation, by origin of tokens, with cuts hatched. */
 export function Timeline({
   timeline: { turns, earlier, compactions, recoveries, threshold },
   selected,
@@ -58,7 +58,7 @@ export function Timeline({
   );
 }
 
-/** An element to be measured, and its width in pixels; 0 until it is laid out. */
+/** A ref, and the width of its element in pixels; 0 before layout. */
 function useWidth(): [{ readonly current: HTMLDivElement | null }, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -122,7 +122,7 @@ function Detail({
   );
 }
 
-/** The threshold, compactions, recoveries and regrets in words, with the way to the other conversation. */
+/** Describes threshold, compactions, recoveries and regrets, with links to other conversations. */
 function ConversationEvents({
   turns,
   compactions,
@@ -179,7 +179,7 @@ function ConversationEvents({
   );
 }
 
-/** Whether the whole texts would have passed the threshold, and what was sent never did. */
+/** Whether the unpruned texts would have exceeded the threshold, which the sent ones never did. */
 function isAvoided(turns: readonly TurnShown[], threshold: number): boolean {
   return turns.some((turn) => wholeOf(turn) > threshold) && turns.every((turn) => inputOf(turn) <= threshold);
 }

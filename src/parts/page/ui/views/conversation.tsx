@@ -12,7 +12,7 @@ import { previousView, to } from '../route.tsx';
 import { Actions } from './conversation-actions.tsx';
 import { nameOf } from './conversations.tsx';
 
-/** One conversation: its requests on a timeline, and its texts, turn by turn. */
+/** A conversation: its requests on a timeline, and its texts by turn. */
 export function ConversationView({
   project,
   name,
@@ -72,7 +72,7 @@ export function ConversationView({
   );
 }
 
-/** Pages of a conversation before the newest, each read when it is asked for. */
+/** Earlier pages of a conversation, loaded on demand. */
 function useEarlier(name: string, project: string | null) {
   const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -111,7 +111,7 @@ interface Turn {
   readonly texts: readonly TextOfTurn[];
 }
 
-/** The timeline, with the cuts of the request that is selected: the newest with a new cut, until another one is. */
+/** The timeline, with the cuts of the selected request; initially the newest one with a new cut. */
 function Requests({ timeline, texts }: { timeline: TimelineShown; texts: readonly TextOfTurn[] }) {
   const { turns } = timeline;
   const [chosen, setChosen] = useState<number | null>(null);
@@ -137,7 +137,7 @@ function Requests({ timeline, texts }: { timeline: TimelineShown; texts: readonl
   );
 }
 
-/** Index of the request that was sent nearest to a time. */
+/** Index of the request sent closest to a time. */
 function nearest(turns: readonly TurnShown[], atMs: number): number {
   let best = -1;
   let apart = Number.POSITIVE_INFINITY;
@@ -148,7 +148,7 @@ function nearest(turns: readonly TurnShown[], atMs: number): number {
   return best;
 }
 
-/** The request of the timeline that brought texts at a time. */
+/** The timeline's request whose texts were new at a time. */
 function numbered(requests: readonly TurnShown[], atMs: number): string {
   const at = nearest(requests, atMs);
   return at < 0 ? 'Request' : `Request ${count(at + 1)}`;
@@ -178,7 +178,7 @@ function CutOf({ text }: { text: TextOfTurn }) {
   );
 }
 
-/** The cuts of texts in lines. Tokens are counted by request, in the provider's count: see the timeline. */
+/** Describes the cuts of texts in lines; the timeline shows their tokens per request. */
 function cutWords(cuts: TextOfTurn['cuts']): string {
   const all = cuts.reduce((sum, { lines }) => sum + lines, 0);
   const kept = cuts.reduce((sum, { keptLines }) => sum + keptLines, 0);
@@ -215,7 +215,7 @@ function Turns({
   onChange,
 }: {
   texts: readonly TextOfTurn[];
-  /** The requests of the timeline, which give each request its number. */
+  /** Requests of the timeline, which determine request numbers. */
   requests: readonly TurnShown[];
   project: string;
   onChange: () => void;

@@ -26,7 +26,7 @@ const ORDERS = [
 ] as const;
 const FILTERS = ['project', 'client', 'model', 'wire', 'q'] as const;
 
-/** Conversations, found by words and by the filters in the address. */
+/** The list of conversations, filtered by words and by the filters in the URL. */
 export function ConversationsView() {
   const [filters, change] = useFilters();
   const { project, client, model, wire, q, sort } = filters;
@@ -162,14 +162,14 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
   );
 }
 
-/** The name of a conversation: its user's first words, else its task, else its id. */
+/** Display name of a conversation: first words of the user, else the task, else the id. */
 export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening' | 'task' | 'name'>): string {
   return opening || task || name.slice(0, 20);
 }
 
 interface RowProps {
   readonly conversation: ConversationShown;
-  /** Print the dollars of the columns. */
+  /** Formats dollars of the columns. */
   readonly cost: (dollars: number) => string;
   readonly saved: (dollars: number) => string;
 }

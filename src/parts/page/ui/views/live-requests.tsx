@@ -58,7 +58,7 @@ export function Requests({
   );
 }
 
-/** Requests of each day of this browser's time zone. */
+/** Groups requests by day, in the browser's time zone. */
 function days(requests: readonly RequestShown[]): { readonly day: string; readonly requests: RequestShown[] }[] {
   const found: { readonly day: string; readonly requests: RequestShown[] }[] = [];
   for (const request of requests) {
@@ -84,9 +84,9 @@ const whoOf = ({ project, client, model, wire }: RequestShown): string =>
 
 interface RowProps {
   readonly request: RequestShown;
-  /** The request above it: what both have in common is shown quietly. */
+  /** The request above; values equal to it are dimmed. */
   readonly above: RequestShown | undefined;
-  /** Prints the dollars of the column. */
+  /** Formats the dollars of the column. */
   readonly cost: (dollars: number) => string;
 }
 
@@ -171,7 +171,7 @@ function Texts({ texts }: { texts: RequestShown['texts'] }) {
 
 const nameOf = ({ tool }: RequestShown['texts'][number]): string => (tool === '' ? 'text' : tool);
 
-/** One cut text; its lines and reasons open below it. */
+/** A cut text; its lines and reasons open below it. */
 function Cut({ text, pruneId }: { text: RequestShown['texts'][number]; pruneId: string }) {
   const [open, setOpen] = useState(false);
   return (

@@ -10,10 +10,10 @@ import { useFilters } from '../route.tsx';
 import { Requests } from './live-requests.tsx';
 import { Start } from './start.tsx';
 
-/** Maximum number of requests shown at once. Older ones are dropped; "Earlier requests" loads them again. */
+/** Maximum number of requests shown. Older ones are dropped; "Earlier requests" loads them again. */
 const MOST_SHOWN = 300;
 const MOST_NOTES = 5;
-/** A request is billed shortly after its answer: its cost is asked for then. */
+/** Delay before the cost is requested, because billing follows shortly after the answer. */
 const BILLED_AFTER_MS = 1_500;
 const MOST_ASKED = 50;
 
@@ -26,12 +26,12 @@ export interface Page {
 export interface State {
   readonly requests: readonly RequestShown[];
   readonly notes: readonly NoteShown[];
-  /** Came while it was paused. */
+  /** Requests received while paused. */
   readonly held: readonly RequestShown[];
   readonly next: number | null;
 }
 
-/** Requests that match filters, as they come. While `paused`, new ones are held back. */
+/** Live requests that match filters. While `paused`, new ones are held back. */
 function useRequests(filters: RequestFilters, paused: boolean) {
   const [state, setState] = useState<State | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -58,7 +58,7 @@ function useRequests(filters: RequestFilters, paused: boolean) {
         ({ costs }) => {
           if (!left) setState((before) => before && withCosts(before, costs));
         },
-        () => {}, // a cost that cannot be read now is shown when the view is opened again
+        () => {}, // a cost that cannot be read now is loaded when the view is reopened
       );
     };
     setState(null);
@@ -86,7 +86,7 @@ function useRequests(filters: RequestFilters, paused: boolean) {
   return { state, setState, failure, setFailure, link, retry: () => setRound(round + 1) };
 }
 
-/** Requests as they come. */
+/** Live view of requests. */
 export function LiveView() {
   const [paused, setPaused] = useState(false);
   const [filters, change] = useFilters();
@@ -124,7 +124,7 @@ export function LiveView() {
   );
 }
 
-/** The filters of the view as the server takes them. */
+/** Converts the view's filters for the server. */
 function requestFiltersOf({ project, client, model, only }: Readonly<Record<string, string>>): RequestFilters {
   return {
     ...(project && { project }),

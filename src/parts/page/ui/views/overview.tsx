@@ -38,7 +38,7 @@ export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[
     report.reload();
     contexts.reload();
   });
-  // only the report about all projects names all of them
+  // only the report on all projects lists them all
   useEffect(() => {
     if (report.value?.project === null) setProjects(report.value.projects.map((one) => one.project));
   }, [report.value]);
@@ -68,7 +68,7 @@ export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[
   );
 }
 
-/** Why the provider gave no count, by reason. */
+/** Why the provider returned no count, by reason. */
 function reasonsOf({ failures }: CheckedShare): string {
   return failures.length === 0 ? '' : `: ${failures.map((one) => `${count(one.requests)} ${one.reason}`).join(', ')}`;
 }
@@ -123,7 +123,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
   );
 }
 
-/** What providers reported about changed history: one line, and an alarm if there is anything to report. */
+/** Changed histories reported by providers: one line, and an alarm if there are any. */
 function Breaks({ breaks }: { breaks: ContextsShown['prefix_breaks'] }) {
   const line = prefixBreakLine(breaks);
   const sentence = `${line[0]?.toUpperCase() ?? ''}${line.slice(1)}`;
@@ -140,14 +140,14 @@ function Breaks({ breaks }: { breaks: ContextsShown['prefix_breaks'] }) {
   );
 }
 
-/** Days from the first request of the span to today. */
+/** Days from the first request in the span to today. */
 function daysOf({ days }: LedgerReport): number {
   const first = days.findLast(({ requests }) => requests > 0)?.day ?? '';
   const today = days.find(({ requests }) => requests > 0)?.day ?? first;
   return Math.round((Date.parse(today) - Date.parse(first)) / 86_400_000) + 1;
 }
 
-/** The whole report in one sentence. */
+/** Summary of the report in one sentence. */
 function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextsShown | null }) {
   const { totals, tools } = report;
   const isPriced = totals.requests > totals.unpriced;
@@ -174,13 +174,13 @@ function Sentence({ report, contexts }: { report: LedgerReport; contexts: Contex
   );
 }
 
-/** The range of the saving while removed tokens are estimates. */
+/** Range of the savings while removed tokens are estimates. */
 function rangeWords(range: LedgerTotals['savedRange']): string {
   if (range === null || range[0] === range[1]) return '';
   return ` (estimated, ${dollars(range[0])} to ${dollars(range[1])})`;
 }
 
-/** Misses of what had been in the cache: a first request pays nothing again. */
+/** Misses of previously cached content, excluding first requests. */
 function paidAgain({ misses }: LedgerReport): { readonly tokens: number; readonly usd: number } {
   const again = misses.filter(({ cause }) => cause !== 'first_request');
   const sum = (of: (miss: (typeof again)[number]) => number): number => again.reduce((all, one) => all + of(one), 0);
@@ -230,7 +230,7 @@ function PricedFigures({ report }: { report: LedgerReport }) {
   );
 }
 
-/** For models without a price. */
+/** Figures for models without a price. */
 function TokenFigures({ report }: { report: LedgerReport }) {
   const { removedNew, requests, regretTokens } = report.totals;
   return (
@@ -260,7 +260,7 @@ function LeftWholeCard({ reasons }: { reasons: readonly LeftWhole[] }) {
   );
 }
 
-/** The removed tokens as shares of four totals, because a single share is misleading. */
+/** Removed tokens as shares of four totals, because a single share would be misleading. */
 function Shares({ shares: { ofTexts, ofNewInput, ofAllInput, ofBill } }: { shares: LedgerReport['shares'] }) {
   const rows: readonly (readonly [string, string, Share, (value: number) => string])[] = [
     ['of the texts examined', 'each counted once', ofTexts, compact],

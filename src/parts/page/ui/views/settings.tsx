@@ -14,11 +14,11 @@ interface ChangeShown {
   readonly project: string;
   readonly atMs: number;
   readonly author: string;
-  /** A JSON object. */
+  /** JSON object. */
   readonly settings: string;
 }
 
-/** Settings that projects have of their own. They are changed on the command line. */
+/** Per-project settings, which are changed on the command line. */
 function Projects() {
   const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects');
   const [of, setOf] = useState<string | null>(null);
@@ -68,7 +68,7 @@ function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row:
   );
 }
 
-/** Every setting in force, and its source. Read-only: settings are read once, at the start. */
+/** All settings in force, with their source. Read-only, because settings are read once at the start. */
 export function SettingsView() {
   const answer = useLoaded<Answer>('settings');
   const [search, setSearch] = useState('');

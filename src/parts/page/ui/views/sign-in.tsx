@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { messageOf, post } from '../../../../app/page/ui/api.tsx';
 
-/** Asks for the token once; the browser keeps a cookie in its place that no script can read. */
+/** Asks for the token once; afterwards, an HttpOnly cookie replaces it. */
 export function SignIn({ onIn }: { onIn: () => void }) {
   const [failure, setFailure] = useState('');
   const [busy, setBusy] = useState(false);

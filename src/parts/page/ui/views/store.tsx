@@ -53,7 +53,7 @@ export function StoreView() {
   );
 }
 
-/** Looks for words in the results of tools that were seen, cut or not. */
+/** Searches stored tool results, cut or not. */
 function Search({ nowMs }: { nowMs: number }) {
   const [words, setWords] = useState('');
   const [query, setQuery] = useState('');

@@ -3,7 +3,7 @@ import { Head } from '../../../../app/page/ui/parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { previousView, to } from '../route.tsx';
 
-/** One original by itself, with the reasons for its cuts. */
+/** A page with one original and the reasons for its cuts. */
 export function TextPage({ id }: { id: string }) {
   const [back] = useState(previousView);
   return (

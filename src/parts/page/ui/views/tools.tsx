@@ -22,7 +22,7 @@ import { Spark } from '../parts/plot.tsx';
 import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** The outcomes of texts by tool and kind, the regrets, and the cost of declared tools. */
+/** Outcomes of texts by tool and kind, regrets, and the cost of declared tools. */
 export function ToolsView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
@@ -63,7 +63,7 @@ export function ToolsView() {
   );
 }
 
-/** Tools that clients declare: each request carries their descriptions. */
+/** Tools declared by clients, whose descriptions are sent with each request. */
 function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: ShelfShown; days: number }) {
   const cost = dollarColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
   return (
@@ -91,7 +91,7 @@ function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: Shel
   );
 }
 
-/** A declared tool; the projects and clients that declare it open below it. */
+/** A declared tool, expandable to the projects and clients that declare it. */
 function Declared({ tool, cost }: { tool: DeclaredTool; cost: (usd: number) => string }) {
   const [open, setOpen] = useState(false);
   const { name, kind, shelved, declarations } = tool;
@@ -230,7 +230,7 @@ function Step({ step }: { step: number }) {
   return <Badge tone={step < 0 ? 'warn' : 'good'}>{step > 0 ? `+${step} bolder` : `${step} milder`}</Badge>;
 }
 
-/** The boldness steps in force, and the evidence for each. */
+/** Boldness steps in force, with the evidence for each. */
 function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
   return (
     <Card title="Learnt from regret" flush>

@@ -2,7 +2,7 @@ import type { BoldnessStep, LedgerTurn } from '../../../../core/ports/ledger.ts'
 import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../../../core/ports/ledger-store.ts';
 import { Narrowed, unsupported } from './narrowed.ts';
 
-/** Requests read at a time while searching for the viewer's own. */
+/** Number of requests read at a time while searching for the viewer's requests. */
 const PAGE = 500;
 
 /** The ledger, narrowed to some projects. */
@@ -27,7 +27,7 @@ export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
-  /** Two projects may begin a conversation with the same words; both then have the same conversation id. */
+  /** Filtered by project, because conversations of two projects with the same first words share an id. */
   async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
     const found: LedgerTurn[] = [];
     for (let behind = after; found.length < limit; ) {

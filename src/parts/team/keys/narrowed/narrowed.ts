@@ -10,7 +10,7 @@ export abstract class Narrowed<Port> {
     this.ownProjects = ownProjects;
   }
 
-  /** What the port has of the viewer's projects, or of `project` if it is one of them. */
+  /** Queries the port for each of the viewer's projects, or only for `project` if it is one of them. */
   protected async ofEach<Found>(
     project: string | undefined,
     find: (project: string) => Promise<Found>,
@@ -19,7 +19,7 @@ export abstract class Narrowed<Port> {
   }
 }
 
-/** The implementation of methods that viewers may not use. */
+/** Implementation of methods that viewers must not use. */
 export function unsupported(): Promise<never> {
   return Promise.reject(new StoreUnavailable('unsupported'));
 }

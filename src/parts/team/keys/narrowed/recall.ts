@@ -14,7 +14,7 @@ const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map
 export class NarrowedRecall implements RecallStore {
   readonly #unscoped: RecallStore;
   readonly #projects: readonly string[];
-  /** Which of these prunes the viewer's projects own: only those give access to a text. */
+  /** Returns the prunes owned by the viewer's projects; only these give access to a text. */
   readonly #owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
   constructor(

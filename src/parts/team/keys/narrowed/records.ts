@@ -10,14 +10,14 @@ import type {
   StoredChildLog,
 } from '../../../../core/ports/records.ts';
 
-/** Lists, narrowed to some projects. Agents belong to no project, and are not shown. */
+/** Lists, narrowed to some projects. Agents belong to no project and are hidden. */
 export class NarrowedRecords implements Records {
   readonly #unscoped: Records;
   readonly #ownProjects: readonly string[];
   readonly #project: string;
   readonly #projects: () => Promise<ProjectStore>;
 
-  /** @param project - the project whose answers are stored */
+  /** @param project - the project for stored replies */
   constructor(
     unscoped: Records,
     ownProjects: readonly string[],
@@ -72,7 +72,7 @@ export class NarrowedRecords implements Records {
     return Promise.resolve([]);
   }
 
-  /** Agent logs are written to the whole store. */
+  /** Agent logs are only written through the whole store. */
   addChildLogs(): Promise<void> {
     return Promise.resolve();
   }
@@ -93,7 +93,7 @@ export class NarrowedRecords implements Records {
     return this.#unscoped.dropReply(tool, this.#own(key), kept);
   }
 
-  /** The same key in two projects identifies two calls. Project names contain no line break, so it separates them. */
+  /** Qualifies an idempotency key by project. Project names contain no line break, so it is a safe separator. */
   #own(key: string): string {
     return `${this.#project}\n${key}`;
   }

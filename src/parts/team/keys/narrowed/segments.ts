@@ -65,7 +65,7 @@ export class NarrowedSegments implements SegmentStore {
     return this.#give(found.filter(({ project }) => this.#ownProjects.has(project)));
   }
 
-  /** A segment may refer to prunes that only other projects own; those are left out. */
+  /** Excludes prunes that only other projects own. */
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
     const found = await this.#unscoped.prunesOf(rows);
     const projects = await this.#parts.projects();

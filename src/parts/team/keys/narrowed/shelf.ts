@@ -3,7 +3,7 @@ import { Narrowed, unsupported } from './narrowed.ts';
 
 /** Evidence of the tool shelf, narrowed to some projects. */
 export class NarrowedShelf extends Narrowed<ShelfStore> implements ShelfStore {
-  /** Evidence is noted by the process that forwards the requests. */
+  /** Evidence is recorded by the process that forwards the requests. */
   updateShelf = unsupported;
   begin = unsupported;
   cutsOf = unsupported;

@@ -87,17 +87,14 @@ class NarrowedProjectSettings extends Narrowed<ProjectSettingsStore> implements 
 export interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
-  /**
-   * As `verifiedHistoryProject` of the core: the project name under which conversations with a verified history are
-   * recorded.
-   */
+  /** The core's `verifiedHistoryProject`: project key of conversations with a verified history. */
   readonly verifiedHistoryProject: (project: string) => string;
 }
 
 /**
- * A store as visible to the holder of a key: limited to its projects. It implements the same ports as the whole store,
- * so that tools, views and services built on it have no further access. A method added to a port does not compile until
- * it is narrowed here. Data of other projects is treated like missing data, and queried in the same way.
+ * A store restricted to the projects of a key. It implements the same ports as the whole store, so that tools, views
+ * and services built on it have no further access. New port methods do not compile until they are narrowed here. Data
+ * of other projects is treated like missing data.
  */
 export class NarrowedStore implements StoreHandle {
   readonly segments: SegmentStore;
@@ -112,7 +109,7 @@ export class NarrowedStore implements StoreHandle {
   readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
 
-  /** @param ownProjects - the viewer's projects */
+  /** @param ownProjects - projects of the viewer */
   constructor(unscoped: Wide, viewer: Viewer, ownProjects: readonly string[]) {
     const { store, projects } = unscoped;
     this.#unscoped = unscoped;
@@ -225,12 +222,12 @@ export class NarrowedStore implements StoreHandle {
     return { prunes, snapshots, bytes };
   }
 
-  /** Upkeep is reserved to the whole store. */
+  /** Upkeep is only available on the whole store. */
   sweep(): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** The tables of extensions are not divided by project. */
+  /** Tables of extensions are not divided by project. */
   get sql(): never {
     throw new StoreUnavailable('unsupported');
   }

@@ -2,7 +2,7 @@ import type { Finding } from '../../../../app/finding.ts';
 import type { Io } from '../../../../cli/command.ts';
 import type { Settings } from '../../../../config/settings.ts';
 
-/** Whether any key exists, if each request must name one. */
+/** Checks that a key exists if keys are required. */
 export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> {
   if (!settings.requireKey) return [];
   const advice = 'mcp-pruner keys create --name <name> --project <project>';
@@ -16,7 +16,7 @@ export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> 
     if (open.length === 0) return [noKey(advice)];
     return [{ level: 'ok', what: `each request must name a key: ${open.length} of ${all.length} are open` }];
   } catch {
-    return []; // faults of the store are reported elsewhere
+    return []; // store faults are reported by other checks
   } finally {
     await store.close();
   }

@@ -15,7 +15,7 @@ import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '
 const ACTIONS = ['create', 'list', 'set', 'revoke', 'rotate'] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** Keys of one file, and of one transaction. */
+/** Maximum number of keys per file and transaction. */
 const MAX_ISSUED = 100_000;
 const ISSUED_AT_ONCE = 1_000;
 const PAGE = 1_000;
@@ -72,7 +72,7 @@ export const keys: Command = {
     return withKeys(call, io, action, async (store) => {
       if (inputs) return create(store, inputs, call, io);
       if (action === 'list') return list(store, call, io);
-      if (action === 'create') return 0; // asked for above
+      if (action === 'create') return 0; // already requested above
       return change(store, action, subject ?? '', call, io);
     });
   },
@@ -80,12 +80,12 @@ export const keys: Command = {
 
 interface KeysInStore {
   readonly keys: KeyStore;
-  /** Where the store is, for the terminal. */
+  /** Location of the store, for display. */
   readonly place: string;
   readonly desk: KeyDesk;
 }
 
-/** @throws UserError when the store cannot be used */
+/** @throws UserError if the store is unusable */
 async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: KeysInStore) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
   const { openStore, storeExists } = await import('../../../../app/store.ts');
@@ -117,7 +117,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   }
 }
 
-/** Refuses to create a key in a store other than the server's, where it would have no effect. @throws UserError */
+/** Prevents creating a key in a store that the server does not use. @throws UserError */
 function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId: string | null): void {
   const problem = storeDiffers(settings, running, ownId);
   if (problem !== null) throw new UserError([problem, SAME_STORE_ADVICE]);
@@ -144,7 +144,7 @@ const NEEDS: Readonly<Record<string, string>> = {
   projects: '--project needs 1 to 50 names of at most 200 characters',
 };
 
-/** Keys of a file with one JSON object a line. @throws UserError */
+/** Reads keys from a file with one JSON object per line. @throws UserError */
 function inputsIn(file: string, io: Io, schema: typeof KeyInputSchema): readonly KeyInput[] {
   const path = resolve(io.cwd, file);
   let text: string;
@@ -165,7 +165,7 @@ function inputsIn(file: string, io: Io, schema: typeof KeyInputSchema): readonly
   });
 }
 
-/** The limits that options name; `none` removes one. @throws UsageError */
+/** Limits given by options; `none` removes a limit. @throws UsageError */
 async function limitsIn(call: Call): Promise<Partial<KeyInput>> {
   const { secondsOf } = await import('../key-input.ts');
   const given = <T>(option: string, read: (text: string) => T | null, needs: string): T | null | undefined => {
@@ -244,7 +244,7 @@ async function change(
   return 0;
 }
 
-/** The one matching key that is not revoked. @throws UserError */
+/** The only matching unrevoked key. @throws UserError */
 function find(all: readonly AccessKey[], subject: string): AccessKey {
   const living = all.filter(({ revokedMs }) => revokedMs === null);
   const byId = living.find(({ id }) => id === subject);

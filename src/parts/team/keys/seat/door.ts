@@ -14,23 +14,23 @@ import type { Gate } from '../gate.ts';
 import type { Identities } from '../identity.ts';
 
 const HEADER = 'x-mcp-pruner-key';
-/** A complete key: a provider's own keys may begin with the same letters by chance. */
+/** Matches complete keys only, because provider keys may have the same prefix by coincidence. */
 const KEY = /(?<![\w-])mpk_[\w-]{43}(?![\w-])/;
-/** `…/k/<key>/v1`: the key segment is never forwarded, whatever it contains. */
+/** Matches `/k/<key>/v1…`. The key segment is never forwarded, whatever it contains. */
 const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
 /** Headers in which clients send the provider's key. */
 const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
-/** Paths answered by the proxy without a model. Texts to be pruned are counted by their handlers. */
+/** Paths answered by the proxy without a model. Their handlers charge texts to prune. */
 const OWN = /^\/(?:$|admin\/|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
-/** Paths with their own access control: the page, which asks for the key itself, the metrics and the admin API. */
+/** Paths with their own access control: the page (which asks for the key itself), metrics and the admin API. */
 const OWN_DOOR = /^\/(?:$|admin\/|page(?:\/|$)|metrics$|favicon\.ico$)/;
-/** Prefix of the ids of users, which are not keys of the store. */
+/** Id prefix of users, which are not keys in the store. */
 const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
   readonly gate: Gate;
-  /** Absent: users cannot sign in. */
+  /** If absent, users cannot sign in. */
   readonly identities?: Identities | undefined;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   readonly onFailure: FailureReporter;
@@ -39,13 +39,13 @@ export interface KeyDoorOptions {
 type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
 
 /**
- * Admits requests that must name a key. The key is removed from the request, so that neither its header nor its path
- * segment is forwarded. The context of an admitted request has a project that the key opens.
+ * Admits requests by access key. The key is removed from the request, so that neither header nor path segment is
+ * forwarded. Admitted requests get a project that the key grants.
  */
 export class KeyDoor {
   readonly #options: KeyDoorOptions;
 
-  /** Admitted WebSockets with the ids of their keys: they outlive their upgrade request. */
+  /** Key ids of admitted WebSockets, which outlive their upgrade request. */
   readonly #sockets = new Map<Socket, string>();
 
   constructor(options: KeyDoorOptions) {
@@ -59,7 +59,7 @@ export class KeyDoor {
     const { identities } = this.#options;
     const user = identities?.of(req.socket.remoteAddress ?? '', req.headers, projectNamed(req.headers)) ?? null;
     if (identities) takeHeaders(req, identities.headers);
-    const isChild = ownAdmissions.has(req); // admitted by its own token
+    const isChild = ownAdmissions.has(req); // already admitted by its own token
     const shown = isChild ? null : takeKey(req);
     if (isChild) next();
     else if (user === null || shown !== null) this.#ask(coming, shown);
@@ -102,7 +102,7 @@ export class KeyDoor {
       if (kind === 'upgrade' && !by.keyId.startsWith(USER)) this.#follow(req.socket, by.keyId);
       next();
     }
-    // a key's limits are enforced per request: a WebSocket would bypass them
+    // a key's limits are enforced per request, and a WebSocket would bypass them
     else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
     else {
       this.#count(coming, by).then(
@@ -125,7 +125,7 @@ export class KeyDoor {
     for (const [socket, keyId] of this.#sockets) if (this.#options.gate.known(keyId) === null) socket.destroy();
   }
 
-  /** Counts a request; its tokens are counted after its answer. */
+  /** Counts a request; its tokens are counted after the answer. */
   async #count({ req, answer }: IncomingContext, by: Admitted): Promise<OverLimit | Counted> {
     const { gate } = this.#options;
     const asks = req.method === 'POST' && asksModel(pathOf(req));
@@ -140,7 +140,7 @@ export class KeyDoor {
     return taken;
   }
 
-  /** A path claimed by a wire goes to a model, whatever else it resembles. */
+  /** Whether a path is in a list; paths claimed by a wire always lead to a model. */
   #isAmong(paths: RegExp, req: IncomingMessage): boolean {
     return paths.test(pathOf(req)) && !this.#options.destinations.routeOf(req)?.operation;
   }
@@ -162,7 +162,7 @@ export class KeyDoor {
   }
 }
 
-/** Removes headers from a request, so that they are neither trusted later nor forwarded. */
+/** Removes headers from a request, so that they are neither trusted nor forwarded. */
 function takeHeaders(req: IncomingMessage, names: readonly string[]): void {
   for (const name of names) delete req.headers[name];
   const { rawHeaders } = req;
@@ -171,7 +171,7 @@ function takeHeaders(req: IncomingMessage, names: readonly string[]): void {
   }
 }
 
-/** Takes the key out of a request; `null` without one. */
+/** Extracts and removes the key of a request; `null` without one. */
 function takeKey(req: IncomingMessage): string | null {
   const header = req.headers[HEADER];
   delete req.headers[HEADER];

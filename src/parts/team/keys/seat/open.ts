@@ -10,10 +10,10 @@ import { KeyRing } from '../key-ring.ts';
 import { Refusals } from '../refusals.ts';
 import { KeyDoor } from './door.ts';
 
-/** Pause before the next attempt to assign owners to prunes without one, if the store could not be written. */
+/** Retry interval for assigning owners to prunes, if the store could not be written. */
 const ADOPT_AGAIN_MS = 10_000;
 
-/** Reads the keys, and follows their changes. */
+/** Opens the keys, and tracks their changes. */
 export async function openKeys(services: Services): Promise<OpenPart> {
   const { settings, store, events, clock, log, failures } = services;
   const onFailure = failures.of({ extension: 'keys' });
@@ -65,7 +65,7 @@ function identitiesOf(settings: Services['settings']): Identities | undefined {
   return new Identities({ userHeader, groupsHeader, proxies, groupProjects: settings.groupProjects });
 }
 
-/** Opens something on first use, and only once. */
+/** Wraps a function so that it runs only once, on first use. */
 function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;
   return () => {

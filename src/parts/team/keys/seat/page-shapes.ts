@@ -1,4 +1,4 @@
-/** A key on the page. */
+/** A key, as shown on the page. */
 export interface KeyOnPage {
   readonly id: string;
   readonly name: string;
@@ -7,9 +7,9 @@ export interface KeyOnPage {
   readonly requests_per_minute: number | null;
   readonly tokens_per_day: number | null;
   readonly dollars_per_month: number | null;
-  /** Epoch milliseconds; `null`: never. */
+  /** Epoch milliseconds; `null` if never used. */
   readonly last_used_ms: number | null;
-  /** Requests of the last 30 days. */
+  /** Number of requests in the last 30 days. */
   readonly requests: number;
   readonly dollars: number;
   readonly dollarsThisMonth: number;
@@ -17,8 +17,8 @@ export interface KeyOnPage {
 }
 
 export interface KeysShown {
-  /** In descending order of their spending. */
+  /** By spend, descending. */
   readonly keys: readonly KeyOnPage[];
-  /** Whether there are keys that are not listed. */
+  /** Whether there are further keys. */
   readonly hasMore: boolean;
 }

@@ -7,7 +7,7 @@ import type { KeysShown } from './page-shapes.ts';
 const LISTED = 500;
 const DAYS_MS = 29 * 86_400_000;
 
-/** The first keys of the store, with what they spent and what is left of their limits. @throws StoreUnavailable */
+/** The first keys of the store, with spend and remaining limits. @throws StoreUnavailable */
 export async function keysOnPage({ store, clock, ledger }: Services, keys: KeyStore): Promise<KeysShown> {
   const nowMs = clock.nowMs();
   await ledger.flush();

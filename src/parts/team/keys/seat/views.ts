@@ -15,12 +15,12 @@ import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
 
-/** Viewers whose routes are kept. */
+/** Maximum number of viewers with cached routes. */
 const MAX_VIEWS = 200;
-/** A caller who has shown no key sees nothing. */
+/** Viewer of callers without a key, who see nothing. */
 const NOBODY: Viewer = { projects: [], project: '' };
 
-/** The parts from which the views of keys are built. */
+/** Inputs for the views of keys. */
 interface KeyParts {
   readonly gate: Gate;
   readonly owners: Ownership;
@@ -28,11 +28,11 @@ interface KeyParts {
 }
 
 /**
- * Answers each request from the view of its viewer: the tools, `/prune` and the page over a store that contains only
- * the viewer's projects. They do not depend on keys, and cannot reach beyond their store.
+ * Answers each request from its viewer's view: tools, `/prune` and page over a store restricted to the viewer's
+ * projects. These do not depend on keys, and cannot access other data.
  */
 export function viewsByKey(keys: KeyParts, { parts, allowed, onSignedIn, openView }: OpenView): View {
-  setMaxListeners(0, parts.stopping); // each page that follows events listens for the end of the server
+  setMaxListeners(0, parts.stopping); // each page with an event stream listens for the server's end
   const access = new PageAccess({ allowed, token: null, keys: pageKeys(keys.gate), clock: parts.clock, onSignedIn });
   const views = new LRUCache<string, View>({ max: MAX_VIEWS });
   return (req, res, next) => {
@@ -44,7 +44,7 @@ export function viewsByKey(keys: KeyParts, { parts, allowed, onSignedIn, openVie
   };
 }
 
-/** The viewer of a key that is known by its id; `null` for none, or for a void one. */
+/** Viewer of a key by id; `null` for none or an invalid key. */
 function viewerByKey(gate: Gate, keyId: string | null): Viewer | null {
   return keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null);
 }
@@ -75,7 +75,7 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
   };
 }
 
-/** Counts texts to be pruned among the requests of a key. */
+/** Charges texts to prune as requests of a key. */
 function chargeOf(gate: Gate): Viewing['chargeTexts'] {
   return async (req, texts) => {
     const by = admitted.get(req);
@@ -86,9 +86,7 @@ function chargeOf(gate: Gate): Viewing['chargeTexts'] {
   };
 }
 
-/**
- * The same log, in which every added event belongs to a project. Actions of other projects on a prune are not reported.
- */
+/** Wraps the event log: every added event belongs to the project, and other projects' actions on a prune are hidden. */
 function eventsOf(events: Services['events'], project: string): Services['events'] {
   return {
     add: (added) => events.add(added.map((event) => ({ ...event, project }))),
@@ -99,8 +97,8 @@ function eventsOf(events: Services['events'], project: string): Services['events
 }
 
 /**
- * The checks for a viewer of some projects: whether the proxy and its store work. All other findings of `mcp-pruner
- * doctor` are about the whole server: counts, keys, agents, addresses.
+ * Findings for a viewer of some projects: whether the proxy and its store work. All other `mcp-pruner doctor` findings
+ * are server-wide: counts, keys, agents, URLs.
  */
 function viewerFindings({ version, store, mode }: HealthReport): Finding[] {
   const away =

@@ -10,10 +10,10 @@ type Unit = 'dollars' | 'tokens';
 type By = 'model' | 'project';
 
 const inputOf = ({ fresh, write5m, write1h, read }: LedgerDay): number => fresh + write5m + write1h + read;
-/** Areas that have a colour of their own; the rest is put together. */
+/** Number of areas with their own colour; the rest is merged. */
 const MOST_AREAS = 5;
 
-/** The spend by day, as areas by model or project, below a line for the cost without cuts. */
+/** Daily spend, as areas by model or project, below a line for the cost without cuts. */
 export function Spend({ report, days }: { report: LedgerReport; days: number }) {
   const isPriced = report.totals.requests > report.totals.unpriced;
   const [chosen, setUnit] = useState<Unit>('dollars');
@@ -105,7 +105,7 @@ function areasOf(lines: LinesShown['lines'], days: number): Series[] {
   return [...areas, { name: plural(rest.length, 'other'), values, colour: '--area-6' }];
 }
 
-/** Input by day: what the cache gave, what was new, and what it missed. */
+/** Daily input: cache reads, new input, and cache misses. */
 export function Cache({ report, days }: { report: LedgerReport; days: number }) {
   const rows = useMemo(() => everyDay(report, days), [report, days]);
   const names = useMemo(() => rows.map(([day]) => day), [rows]);

@@ -22,7 +22,7 @@ export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: s
   unknown: ['unknown', 'the provider did not read what it could have'],
 };
 
-/** Why the cache missed: often the largest sum that can be saved, and not by pruning. */
+/** Causes of cache misses, often the largest possible saving besides pruning. */
 export function Misses({
   misses,
   bill,
@@ -67,7 +67,7 @@ export function Misses({
   );
 }
 
-/** The effect that a longer cache lifetime would have had on the user's own pauses, and how to set it if it pays. */
+/** Effect of a longer cache lifetime with the user's pauses, and how to set it if it pays. */
 function HourCache({ cold: { hour_cache: hour } }: { cold: ColdFigures }) {
   return (
     <p class="quiet small">

@@ -7,7 +7,7 @@ import {
   type WorkRate,
 } from '../../../../../core/ports/ledger-report.ts';
 
-/** Signs of progress in pruned and in unpruned conversations. */
+/** Work progress in pruned and in unpruned conversations. */
 export function Work({ work }: Pick<LedgerReport, 'work'>) {
   if (work.length === 0) return null;
   return (

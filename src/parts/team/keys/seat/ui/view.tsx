@@ -4,7 +4,7 @@ import { Badge, Empty, Head, Show, Table, Time, useLoaded } from '../../../../..
 import { count } from '../../../../../base/counts.ts';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 
-/** The row of keys in the menu. */
+/** The menu entry of keys. */
 export const keysView: PartView = {
   path: 'keys',
   name: 'Keys',
@@ -12,9 +12,7 @@ export const keysView: PartView = {
   View: KeysView,
 };
 
-/**
- * Keys, what they spent, and what is left of their limits. They are changed on the command line and by the admin API.
- */
+/** Keys with spend and remaining limits. They are changed on the command line or by the admin API. */
 function KeysView() {
   const keys = useLoaded<KeysShown | { readonly off: true }>('keys');
   return (
