@@ -146,7 +146,7 @@ describe('the layers of the code', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('keep the command line from loading what it may not need', () => {
+  it('keep the command line from loading optional modules', () => {
     const eager = ['cli.ts', 'commands.ts', 'cli/main.ts'].flatMap((file) =>
       [...sourceOf(file).matchAll(/^import (?!type\b).*from '(\.[^']+)'/gm)].map(([, target]) => target),
     );

@@ -74,7 +74,7 @@ describe('the package', () => {
     expect(names.sort()).toEqual(['better-sqlite3', ...Object.keys(manifest.optionalDependencies)]);
   });
 
-  it('has no script that npm runs by itself, because .npmrc switches these off', () => {
+  it('has no script that npm runs implicitly, because .npmrc disables these', () => {
     expect(text('.npmrc')).toContain('ignore-scripts=true');
     const names = Object.keys(manifest.scripts);
     const implied = names.filter((name) =>

@@ -119,7 +119,7 @@ export class Sweep {
   readonly #onCandidate: (candidate: Candidate) => void;
   readonly #references = new ReferenceTable();
   readonly #edited = new Set<number>();
-  /** Newest message with a result, per call. */
+  /** Index of the newest message with a result, per call. */
   readonly #calls = new Map<number, number>();
   readonly #reads = new Map<number, Read[]>();
   readonly #file: number;

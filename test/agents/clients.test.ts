@@ -116,7 +116,7 @@ describe('pi and Kimi Code, for one run', () => {
   });
 });
 
-describe('a client with a configuration of its own', () => {
+describe('a client with its own configuration', () => {
   it('keeps the configuration from its variable (opencode)', () => {
     const env = { OPENCODE_CONFIG_CONTENT: '{"theme":"dark","mcp":{"mine":{"type":"remote"}}}' };
     const content = findClient('opencode')?.launch?.(stdio, { ...place, env }, '/tmp/run').env.OPENCODE_CONFIG_CONTENT;

@@ -273,7 +273,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('is written together with all other files of its set-up, or not at all', () => {
+  it('is written together with all other files of its setup, or not at all', () => {
     const other = join(folder, 'other');
     writeFileSync(other, '{ // mine\n}');
     expect(() => writeEdits([json(file), json(other)])).toThrow(UserError);

@@ -105,7 +105,7 @@ describe('the reader of answers', () => {
     expect(read([bytes]).usage).toMatchObject({ promptTokens: 3, completionTokens: 1 });
   });
 
-  it('measures the text of a stream without usage, escapes included, and nothing else', () => {
+  it('measures only the text of a stream without usage, including escapes', () => {
     const texts = ['one', 'two "quoted"', 'é'];
     const bytes = dataOf(...texts.map((content) => ({ id: 'x'.repeat(90), choices: [{ delta: { content } }] })));
     const { usage, textBytes } = read([bytes]);
@@ -113,7 +113,7 @@ describe('the reader of answers', () => {
     expect(textBytes).toBe(Buffer.byteLength(texts.map((text) => JSON.stringify(text).slice(1, -1)).join('')));
   });
 
-  it('knows how an answer begins as soon as its first event has arrived', () => {
+  it('detects the type of an answer from its first event', () => {
     const begin = (...pieces: string[]) => {
       const reader = new AnswerReader();
       return pieces.map((piece) => {
@@ -176,7 +176,7 @@ describe('an encoded answer', () => {
     await until(() => decoded > 16_000); // its end has not arrived
   });
 
-  it('is not read in an unknown encoding, and breaks nothing if it is damaged', async () => {
+  it('is not read in an unknown encoding, and damaged data causes no failure', async () => {
     for (const encoding of ['compress', 'gzip', 'deflate', 'br', 'zstd']) {
       const tap = new AnswerTap();
       tap.head(encoding);

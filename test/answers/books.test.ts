@@ -81,7 +81,7 @@ const ENCODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
 ];
 
 describe('the books of the proxy', () => {
-  it('are those of the provider to the cent for every form of answer in every encoding', async () => {
+  it('match the provider’s usage to the cent for every form of answer in every encoding', async () => {
     const exchanges = ENCODINGS.flatMap(([encoding, encode]) =>
       // an answer without usage or error is estimated; an unsigned request to Bedrock is not read
       CASES.filter(({ usage, error, dialect }) => (usage !== null || error) && dialect.name !== 'converse').map(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { WorkQueue } from '../../src/base/work-queue.ts';
 
 describe('a queue of background work', () => {
-  it('does its work in order, and goes on after a failure', async () => {
+  it('runs its work in order, and continues after a failure', async () => {
     const failures: string[] = [];
     const queue = new WorkQueue({
       maxBytes: 10_000,
@@ -17,7 +17,7 @@ describe('a queue of background work', () => {
     expect([done, failures]).toEqual([[1, 2], ['not_noted']]);
   });
 
-  it('drops work beyond the bytes that waiting work holds, and takes work again once that is done', async () => {
+  it('drops work beyond its limit of waiting bytes, and accepts work again afterwards', async () => {
     const queue = new WorkQueue({ maxBytes: 10_000, reason: 'not_noted', onFailure: () => {} });
     const nothing = async (): Promise<void> => {};
     expect(queue.add(50_000, nothing)).toBe(true); // alone, it fits whatever its size

@@ -255,7 +255,7 @@ describe('a recorded session of Claude Code', () => {
     expect([await steps(60), await steps(70)]).toEqual([0, 1]);
   });
 
-  it('stays as it is with few calls, without a pause and with the plain setting', async () => {
+  it('is unchanged with few calls, without a pause and with the default setting', async () => {
     const few = claudeSession([...readings(20), ...later(10, readings(5, 20))]);
     const warm = claudeSession(readings(40));
     for (const [recording, env] of [

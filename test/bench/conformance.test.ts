@@ -97,7 +97,7 @@ describe('the conformance kit', () => {
     expect((await runPlan(small, shortening)).breaks.length).toBeGreaterThan(0);
   });
 
-  it('answers clients that it does not know, and takes a title and the task for two conversations', async () => {
+  it('answers unknown clients, and treats a title request and the task as two conversations', async () => {
     const upstream = new CheckingUpstream((_wire, { messages, tools }) =>
       tools === undefined
         ? { says: 'Billing', calls: [] }

@@ -226,7 +226,7 @@ describe('the times of recorded requests', () => {
     expect(recording?.usage?.map(({ model }) => model)).toEqual(['gpt-6', 'gpt-6', 'gpt-6']);
   });
 
-  it('of pi are those of its entries', () => {
+  it('of pi are the times of its entries', () => {
     const call = { type: 'toolCall', id: 'c', name: 'bash', arguments: {} };
     const entry = (minutes: number, message: object): object => ({
       ...{ type: 'message', timestamp: timeAt(minutes), message },

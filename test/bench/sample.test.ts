@@ -30,7 +30,7 @@ function factsOf(result: string): SampledFact[] {
 }
 
 describe('the sample of facts that answers rest on', () => {
-  it('shows a kept fact where it stands in the cut result, with the call and the answer', () => {
+  it('shows a kept fact at its place in the cut result, with the call and the answer', () => {
     const [fact, ...others] = factsOf([run[0], marker(2, 20), ...run.slice(20)].join('\n'));
     expect(others).toEqual([]);
     expect(fact?.said).toBe('kept');
@@ -41,7 +41,7 @@ describe('the sample of facts that answers rest on', () => {
     expect(fact?.text).toContain('The suite still fails.');
   });
 
-  it('shows a lost fact in the whole result, and the marker that stands for it', () => {
+  it('shows a lost fact in the whole result, and the marker that replaces it', () => {
     const [fact] = factsOf([...run.slice(0, 5), marker(6, 22)].join('\n'));
     expect(fact?.said).toBe('lost');
     const [whole = '', cut = ''] = fact?.text.split('The result as it was sent') ?? [];
@@ -49,7 +49,7 @@ describe('the sample of facts that answers rest on', () => {
     expect(cut).toContain(`> ${marker(6, 22)}`);
   });
 
-  it('has nothing of results that were sent whole', () => {
+  it('excludes results that were sent whole', () => {
     expect(factsOf(run.join('\n'))).toEqual([]);
   });
 

@@ -109,7 +109,7 @@ server.stdout.once('data', (text) => {
 `;
 
 describe('mcp-pruner run', () => {
-  it('starts any program through a proxy of its own, and passes arguments and exit code on', async () => {
+  it('starts any program through a dedicated proxy, and passes on arguments and the exit code', async () => {
     const at = machine({ agent: reporter });
     const { code, out, err } = await run(at, ['run', 'agent', '--', '-p', 'two words', '--', '--help'], {
       HTTPS_PROXY: 'http://127.0.0.1:9',
@@ -126,7 +126,7 @@ describe('mcp-pruner run', () => {
     expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
   });
 
-  it('starts the agent where nothing can be written, and says that nothing is pruned or recorded', async () => {
+  it('starts the agent without a writable folder, and reports that nothing is pruned or recorded', async () => {
     const at = machine({ agent: reporter });
     const { code, out, err } = await run(at, ['run', 'agent'], { HOME: '/proc/nobody' });
     expect({ code, out: JSON.parse(out) }).toMatchObject({ code: 7, out: { answer: { from: 'upstream' } } });
@@ -197,7 +197,7 @@ describe('mcp-pruner run', () => {
     expect(out).toContain(`mcp_servers.pruner.args=["${entry}"]`);
   });
 
-  it('ends an agent that does not end by itself 2 s after SIGTERM, with all that it started', async () => {
+  it('kills an agent that is still running 2 s after SIGTERM, with all its child processes', async () => {
     const at = machine({
       agent: `
         process.on('SIGTERM', () => {});

@@ -114,7 +114,7 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
   });
 
-  it("marks the proxy as Anthropic's own API for Claude Code only if that is asked for and true", async () => {
+  it("marks the proxy as Anthropic's own API for Claude Code only if requested and true", async () => {
     const at = machine();
     const file = join(at.home, '.claude/settings.json');
     const name = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';
@@ -193,7 +193,7 @@ describe('mcp-pruner setup', () => {
 });
 
 describe('mcp-pruner doctor', () => {
-  it('finds nothing broken on a machine where nothing runs yet, and says what to do', async () => {
+  it('reports no faults on a machine where nothing runs yet, and names the next step', async () => {
     const { code, out } = await run(machine(), ['doctor']);
     expect(code).toBe(0);
     expect(out).toMatch(/note {2}no proxy runs[^\n]*\n {6}start it: mcp-pruner serve\n/);
@@ -244,7 +244,7 @@ describe('mcp-pruner doctor', () => {
     ]);
   });
 
-  it('finds base URLs that lead to a port where nothing listens', async () => {
+  it('reports base URLs with a port on which nothing listens', async () => {
     const at = machine();
     const dead = 'http://127.0.0.1:2/v1';
     writeFileSync(

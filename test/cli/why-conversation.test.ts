@@ -80,7 +80,7 @@ describe('why results were left whole', () => {
   });
 });
 
-describe('a store that is not that of the running proxy', () => {
+describe('a store other than the running proxy’s', () => {
   it('is named by every command that reads it', async () => {
     const env = await recorded();
     const other = await startProxy(await startUpstream(completion()));

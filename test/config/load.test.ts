@@ -25,7 +25,7 @@ function problemsOfEnv(env: Record<string, string>): readonly string[] {
 }
 
 describe('loadSettings', () => {
-  it('needs no configuration at all', () => {
+  it('works without any configuration', () => {
     const { settings, warnings, configFile } = loadSettings(machine());
     expect(settings).toMatchObject({
       host: '127.0.0.1',
@@ -228,7 +228,7 @@ describe('an invalid configuration', () => {
 });
 
 describe('the configuration file', () => {
-  it('is the one named by --config, else by MCP_PRUNER_CONFIG, else the one of the user', () => {
+  it('is the file named by --config, otherwise by MCP_PRUNER_CONFIG, otherwise the user’s file', () => {
     const files = {
       '/a.toml': '[mcp_pruner]\nport = 1',
       '/b.toml': '[mcp_pruner]\nport = 2',

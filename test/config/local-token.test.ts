@@ -69,7 +69,7 @@ describe('serverToken', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is the configured token if there is one, else that of the file if requested', () => {
+  it('is the configured token if there is one, otherwise the token in the file if requested', () => {
     const token = serverToken(machine(), settings({ localToken: 'auto' }));
     expect(token).toBe(readLocalToken(join(folder, 'local-token')));
     expect(token).not.toBeNull();

@@ -281,7 +281,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect([dropped, events[0]?.version]).toEqual([100, 101]);
     });
 
-    it.runIf(filled)('holds ten thousand entries, and refuses a batch that exceeds them as a whole', async () => {
+    it.runIf(filled)('stores up to ten thousand entries, and rejects a batch beyond that as a whole', async () => {
       const { store } = await open();
       for (let i = 0; i < 100; i++) {
         await store.board.set(

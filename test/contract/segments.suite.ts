@@ -177,7 +177,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await there.directives('p', read?.generation)).toBeNull();
       });
 
-      it('replace earlier directives, including those of steps; a step replaces nothing', async () => {
+      it('replace earlier directives, including the directives of steps; a step replaces none', async () => {
         const { segments } = await open({});
         const stash = (segment: string) => ({ segment, action: 'stash' as const, scope: 's1', upTo: 5 });
         const step = { scope: 's1', conversation: 'c', messages: 5 };

@@ -113,7 +113,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toMatchObject({ prunes: 0, snapshots: 0 });
     });
 
-    it('finds nothing for unknown ids', async () => {
+    it('returns nothing for unknown ids', async () => {
       expect(await store.findDecisions([hashOf('x')])).toEqual(new Map());
       expect(await store.findPrune('prn_unknown')).toBeNull();
       expect(await store.findOriginal('prn_unknown')).toBeNull();
@@ -224,7 +224,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findSent([sent.prefix])).toEqual(new Map());
     });
 
-    it('refuses a prune id that belongs to another text, and writes nothing of that decision', async () => {
+    it('rejects a prune id that belongs to another text, and discards that whole decision', async () => {
       await save(aPrune('a', 'one text'));
       const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
       const fine = aPrune('c', 'third text');
@@ -384,7 +384,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       }
     });
 
-    it('does not revive an expired item by touching it, but stores it anew', async () => {
+    it('stores an expired item again instead of reviving it by a touch', async () => {
       const item = aPrune('a', 'text');
       await save(item);
       clock.now += TTL_MS;
@@ -402,7 +402,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findOriginal(pruneIdOf('a'))).toBe('another text');
     });
 
-    it('loses nothing when the clock jumps backwards', async () => {
+    it('loses no data when the clock jumps backwards', async () => {
       const item = aPrune('a', 'text');
       await save(item);
       clock.now -= 10 * TTL_MS;
@@ -413,7 +413,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findOriginal(pruneIdOf('b'))).toBe('more');
     });
 
-    it('deletes expired items, and nothing else', async () => {
+    it('deletes only expired items', async () => {
       await save(aPrune('old', 'old text'), aPrune('shared-old', 'shared text'));
       clock.now += TTL_MS - 1;
       await save(aPrune('new', 'new text'), aPrune('shared-new', 'shared text'), aWhole('w', 'x'));
@@ -426,7 +426,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
     });
 
-    it('keeps one epoch while nothing is deleted', async () => {
+    it('keeps one epoch until a deletion', async () => {
       const epoch = store.epoch();
       await save(aPrune('a', 'text'));
       await store.findOriginal(pruneIdOf('a'));

@@ -156,7 +156,7 @@ describe('the facts about a result', () => {
     expect(found.job).toMatchObject({ tool: 'run', hints: { command: 'npm test' } });
   });
 
-  it('are those of a file that is read if no call is known', () => {
+  it('describe a file that is read if no call is known', () => {
     expect(only([asked, { role: 'tool', tool_call_id: 'lost', content: LOG }]).job).toMatchObject({
       tool: '',
       hints: { origin: 'read' },

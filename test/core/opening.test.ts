@@ -6,7 +6,7 @@ const of = (role: SeenSegment['role'], text: string, effect: SeenSegment['effect
   ({ role, effect, text }) as SeenSegment;
 
 describe('the first words of a conversation', () => {
-  it('are those of the user on one line, without files and injected parts, at most 60 characters', () => {
+  it('are the user’s first words on one line, without files and injected parts, at most 60 characters', () => {
     const reminder = '<system-reminder>\nrules of the house\n</system-reminder>';
     const segments = [of('assistant', 'Hello.'), of('user', 'a file', 'attached'), of('user', reminder)];
     expect(openingOf(segments)).toBe('');

@@ -47,7 +47,7 @@ describe('lines that a shell has given out', () => {
     expect(verdict).toBe('recovered');
   });
 
-  it('stay in an output that mostly holds other lines, and only the lines that were asked for', async () => {
+  it('stay in an output of mostly other lines, but only the requested ones', async () => {
     const given = part(20, 50);
     const { text } = await lastOf((id) => [
       [`npm test; mcp-pruner recover ${id} --lines 20-50`, serverLog(300, 8) + given + part(60, 260)],

@@ -58,7 +58,7 @@ function namesAt(clock = manualClock()) {
 }
 
 describe('the shown id of a conversation', () => {
-  it('is the hash of its first words without a session, and begins with that of the session with one', () => {
+  it('is the hash of its first words without a session, and begins with the session’s hash otherwise', () => {
     const { nameOf } = namesAt();
     expect(nameOf('a')).toBe(CONTENT);
     const [one, other] = [nameOf('a', { session: 's1' }), nameOf('a', { session: 's2' })];
@@ -107,7 +107,7 @@ describe('the shown id of a conversation', () => {
     expect([second, third].map(sessionIn)).toEqual(['', '']);
   });
 
-  it('is that of the newest conversation whose messages a later request begins with', () => {
+  it('identifies the newest conversation that a later request continues', () => {
     const { names, nameOf } = namesAt();
     const first = nameOf('a');
     names.answered('p', first);

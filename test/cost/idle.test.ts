@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a server that nobody uses', () => {
+describe('an idle server', () => {
   it('opens no transaction, and executes at most one statement a second', async () => {
     const counts = countedSql();
     const context = await openContext({

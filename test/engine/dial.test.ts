@@ -61,7 +61,7 @@ describe('the dial', () => {
     expect(cutLines(manual(90), undefined, { ...help, question: true })).toBeGreaterThan(10);
   });
 
-  it('is where learned steps go on from', () => {
+  it('is the starting point of learned steps', () => {
     const cut = (boldness: number): number =>
       planPrune({ text: manual(90), goal: '', hints: help, limits, dial: 'balanced', boldness }).cuts.length;
     expect([cut(-2) === 0, cut(0) > 0]).toEqual([true, true]);

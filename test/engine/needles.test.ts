@@ -58,7 +58,7 @@ const needles: readonly (readonly [string, (i: number) => string, string, string
   ],
 ];
 
-describe('the one line that the goal asks for among thousands', () => {
+describe('the one line that the goal requests among thousands', () => {
   it.each(needles)('stays in the output of `%s`', (command, line, needle, goal) => {
     for (const dial of [undefined, 'balanced', 'bold'] as const) {
       for (const [count, at] of [

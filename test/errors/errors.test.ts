@@ -39,7 +39,7 @@ describe('the table of errors', () => {
 });
 
 describe('an error of the product', () => {
-  it('names its own remedy, or else that of the table', () => {
+  it('names its specific remedy, or otherwise the remedy in the error table', () => {
     expect(new PrunerError('idempotency_conflict', { tool: 'x' }).data).toEqual({
       code: 'idempotency_conflict',
       tool: 'x',

@@ -203,7 +203,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await session.pause(cold).send(facts)).length).toBeGreaterThan(5);
   });
 
-  it('puts nothing aside if the upstream keeps its prefixes without a clock', async () => {
+  it('stashes no results if the upstream caches prefixes without a fixed lifetime', async () => {
     const session = new Session().read(14);
     const first = await session.replica.send(session.work.messages);
     const facts = { project: 'default', conversationId: first.conversationId, wire: 'chat', model: first.model };
@@ -273,7 +273,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(counted[1]).toEqual(counted[0]);
   });
 
-  it('puts nothing aside for less than 3,000 tokens', async () => {
+  it('stashes no results below 3,000 tokens', async () => {
     const session = new Session().read(9);
     await session.send();
     expect(aside(await session.pause(31).send())).toEqual([]);
@@ -291,7 +291,7 @@ describe('a conversation that continues after its cache has expired', () => {
 });
 
 describe('a change', () => {
-  it.each(['model', 'tools', 'system'])('of the %s is a cold moment, because nothing of it is cached', async (why) => {
+  it.each(['model', 'tools', 'system'])('of the %s is a cold moment, because it clears the cache', async (why) => {
     const session = new Session().read(14);
     await session.send({ [why]: 'another' });
     expect(aside(await session.send()).length).toBeGreaterThan(5);
@@ -339,7 +339,7 @@ describe('a compaction by the client', () => {
 });
 
 describe('a side request with another model', () => {
-  it('leaves the cache of the main one warm, so that nothing is put aside', async () => {
+  it('leaves the cache of the main conversation warm, so that no results are stashed', async () => {
     const session = new Session().read(14);
     const main = await session.send();
     session.answer(main, { model: 'a-small-model' });
@@ -407,7 +407,7 @@ describe('results that stay when others are put aside', () => {
     expect(replica.sums).toMatchObject([{ fields: { results: gone.length } }]);
   });
 
-  it('are those of which lines were given out', async () => {
+  it('include results whose lines were recovered', async () => {
     const store = openStore();
     const session = new Session({ store, minPruneChars: 1_000 });
     const index = session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
@@ -450,7 +450,7 @@ describe('a result that was cut before it is put aside', () => {
 });
 
 describe('with `measure`', () => {
-  it('nothing changes, and each result is counted once', async () => {
+  it('changes no request, and counts each result once', async () => {
     const clock = manualClock();
     const store = openStore(':memory:', clock, 1_000 * MINUTE);
     const session = new Session({ cold: 'measure', clock, store }).read(14);

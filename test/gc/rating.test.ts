@@ -163,7 +163,7 @@ describe('a segment is no candidate', () => {
 });
 
 describe('the examined segments', () => {
-  it('are those of a task’s conversation if a task is named, and otherwise of all active ones', async () => {
+  it('belong to a task’s conversation if a task is named, and otherwise to all active ones', async () => {
     const replica = new Replica();
     for (const task of ['checkout', 'invoices']) {
       const work = new Work();
@@ -217,7 +217,7 @@ describe('the examined segments', () => {
     expect(candidates.find(({ reason }) => reason.includes('src/new.ts'))?.ageHours).toBe(1.5);
   });
 
-  it('include segments that only the caller knows', async () => {
+  it('include segments that only the caller supplied', async () => {
     const replica = new Replica();
     const described = [
       { id: 'mine', type: 'log' as const, tokens: 4_000, createdAtMs: replica.clock.now - 7_200_000, path: '' },

@@ -53,7 +53,7 @@ describe('AcceptBatcher', () => {
     expect(isServed).toBe(true);
   });
 
-  it('delays nobody for ever while connections keep arriving', async () => {
+  it('delays no connection indefinitely while others keep arriving', async () => {
     let nowMs = 0;
     const acceptBatcher = new AcceptBatcher(() => nowMs);
     let isServed = false;

@@ -180,7 +180,7 @@ describe('a request’s body', () => {
 });
 
 describe('pruning is off', () => {
-  it('for a request that asks for it, without x-mcp-pruner fields at the upstream', async () => {
+  it('for a request that opts out, and the upstream receives no x-mcp-pruner fields', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(BODY, { 'x-mcp-pruner': ' OFF' })).text();

@@ -89,7 +89,7 @@ const SWITCHES: readonly [string, (session: Session) => void, Over][] = [
 ];
 
 describe('a conversation with reasoning on the responses wire', () => {
-  it.each(SWITCHES)('repeats what was sent under %s, which holds for new texts for ever', async (_name, turn, over) => {
+  it.each(SWITCHES)('repeats sent texts under %s, which always applies to new ones', async (_name, turn, over) => {
     for (const model of ['gpt-6.2-sol', 'gpt-5.1']) {
       const session = openSession();
       const { send, mode, now } = session;

@@ -180,7 +180,7 @@ describe('a body on its way', () => {
 });
 
 describe('a client', () => {
-  it('that leaves while its request is pruned costs the upstream nothing, and decisions are kept', async () => {
+  it('that disconnects while its request is pruned causes no upstream cost, and decisions are kept', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const body = chatBody(oneResult(serverLog(20_000)));

@@ -151,7 +151,7 @@ describe('Azure and Foundry', () => {
     ]);
   });
 
-  it('has no address of its own: without one the answer is a 404 that names the setting', async () => {
+  it('has no default address: without a configured one the answer is a 404 that names the setting', async () => {
     const { proxy, others } = await clouds();
     const answer = await post(proxy, '/openai/deployments/d/chat/completions?api-version=1', CHAT);
     expect([answer.status, answer.body.toString()]).toEqual([404, expect.stringContaining('MCP_PRUNER_AZURE_URL')]);

@@ -56,7 +56,7 @@ describe('a request that a foreign web page may have sent', () => {
     }
   });
 
-  it('is not read at all, even if it is expensive to read', async () => {
+  it('is forwarded unread, even if its body is expensive to read', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const hostile = Buffer.from(`{"messages":[${'1,'.repeat(2_000_000)}1]}`);

@@ -276,7 +276,7 @@ describe('directives about segments', () => {
 });
 
 describe('a budget', () => {
-  it('makes the proxy stash old results by itself, once, with a line in the log', async () => {
+  it('makes the proxy stash old results automatically, once, with a log line', async () => {
     const { proxy, agent } = await setUp({
       MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '20000',
     });

@@ -185,7 +185,7 @@ describe('context_gc_analyze', () => {
     );
   });
 
-  it('counts segments that only the caller knows, and uses the caller’s task', async () => {
+  it('counts segments that only the caller supplied, and uses the caller’s task', async () => {
     const { agent } = await withCandidates();
     const segment_summaries = [
       { segment_id: 'mine', type: 'log', tokens: 3_000, created_at: '2026-01-01T00:00:00Z', preview: '…' },

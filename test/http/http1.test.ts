@@ -92,7 +92,7 @@ const BROKEN: readonly (readonly [name: string, bytes: string])[] = [
 ];
 
 describe('a message that RFC 9112 forbids', () => {
-  it('is refused, and nothing of it reaches the upstream', async () => {
+  it('is refused, and no part of it reaches the upstream', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     for (const [name, bytes] of FORBIDDEN) {

@@ -27,7 +27,7 @@ describe('pages of listed origins', () => {
     });
   });
 
-  it('may read answers and refusals; others learn nothing', async () => {
+  it('may read answers and refusals; other pages may not', async () => {
     const { url } = await startProxy(await startUpstream(), { env: { ...LISTED, MCP_PRUNER_AUTH_TOKEN: 's3cret' } });
     const token = { ...CALL, authorization: 'Bearer s3cret' };
     expect(await asked(`${url}/rpc`, 'POST', { origin: PAGE, ...token })).toMatchObject({ status: 200, allowed: PAGE });

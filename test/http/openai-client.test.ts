@@ -138,7 +138,7 @@ describe('the official client', () => {
     for (const [name, value] of Object.entries(headers)) expect(error.headers?.get(name)).toBe(value);
   });
 
-  it('retries by itself, and the upstream gets the same pruned bytes again', async () => {
+  it('retries on its own, and the upstream receives the same pruned bytes again', async () => {
     const { upstream, proxy } = await setUp((request, res, index) =>
       index === 0
         ? refusal(429, 'slow', { 'retry-after-ms': '5' })(request, res, index)
@@ -196,7 +196,7 @@ describe('the official client', () => {
     expect(error.code).toBe('upstream_unreachable');
   });
 
-  it('lists models and asks for embeddings through the same address', async () => {
+  it('lists models and requests embeddings through the same address', async () => {
     const { upstream, client } = await setUp((request, res) =>
       json(
         res,

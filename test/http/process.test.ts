@@ -55,7 +55,7 @@ describe('a server that is killed at any moment', () => {
   }, 180_000);
 });
 
-describe('a server whose store cannot be made', () => {
+describe('a server whose store cannot be created', () => {
   // mkdir says there that there is no such folder, again and again
   it.skipIf(process.platform !== 'linux')('serves unpruned, and reports why', async () => {
     const upstream = await startUpstream();
@@ -90,7 +90,7 @@ describe('two servers on one file', () => {
   });
 });
 
-describe('a server that is asked to stop', () => {
+describe('a server that receives a stop signal', () => {
   it.each(['SIGTERM', 'SIGHUP'] as const)(
     'finishes the current stream, refuses new requests, and exits with 0 on %s',
     async (signal) => {
@@ -175,7 +175,7 @@ describe('a server in trouble', () => {
     expect(server.child.exitCode).toBeNull();
   });
 
-  it('does not die of a log that nobody reads any more', async () => {
+  it('survives when the reader of its log is gone', async () => {
     const upstream = await startUpstream();
     const server = await startServerProcess({ env: environment(upstream) });
     server.child.stdout?.destroy();

@@ -197,7 +197,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(hasField(await session.turn())).toBe(true);
   });
 
-  it("begins if the project's own setting says so, and does not if it forbids it", async () => {
+  it('begins if the project’s own setting enables it, and does not if the setting disables it', async () => {
     const session = await paused({ MCP_PRUNER_COLD_STASH: 'off' });
     const set = async (setting: string): Promise<void> => {
       const io = { env: { MCP_PRUNER_DB_PATH: session.dbPath }, clock: { nowMs: () => session.clock.now } };
@@ -254,7 +254,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
 });
 
 describe('an upstream that refuses the field', () => {
-  it('is asked once more without it, and not again for 30 days, in any process', async () => {
+  it('gets one retry without it, and never sees it again for 30 days, from any process', async () => {
     const session = await paused();
     session.refuses = true;
     const before = session.upstream.requests.length;

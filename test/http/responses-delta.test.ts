@@ -36,7 +36,7 @@ const delta = {
   input: [{ type: 'function_call_output', call_id: 'call_1', output: serverLog(900) }],
 };
 
-describe('a request that goes on from an answer which the provider keeps', () => {
+describe('a request that continues an answer stored by the provider', () => {
   it.each([
     { name: 'whole', answer: whole, restart: false },
     { name: 'streamed', answer: streamed, restart: false },

@@ -121,7 +121,7 @@ describe('what a run did', () => {
     expect(upstream.last.request.url).toBe('/v1/responses');
   });
 
-  it('is nothing for a run that nobody started, and for another program at the address', async () => {
+  it('lists no requests for an unknown run, and has no figures from another program', async () => {
     const { upstream, proxy } = await stage();
     expect(await summaryOf(proxy.url, markedRun('').id)).toBe('no request to a model came through the proxy');
     upstream.answer = (_request, res) => json(res, 404, {});
@@ -129,7 +129,7 @@ describe('what a run did', () => {
     expect(await summaryOf('http://127.0.0.1:1', markedRun('').id)).toBeNull();
   });
 
-  it('is asked for once, and shown although a request is open when time is up', async () => {
+  it('is requested once, and shown at the deadline even if a request is in flight', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { ...FIGURES, open: 1 }));
     expect(await summaryOf(`http://127.0.0.1:${upstream.port}`, markedRun('').id)).toMatch(/^7 requests, 1 cut/);
     expect(upstream.requests).toHaveLength(1);

@@ -32,7 +32,7 @@ function post(server: ListeningServer): Promise<Response> {
 }
 
 when('the port is open before the rest is there', () => {
-  it('a starting server answers /health, and holds requests until it can serve them', async () => {
+  it('a starting server answers /health, and delays requests until it can serve them', async () => {
     const server = await start();
     const [chat, other] = [post(server), fetch(`${server.url}/v1/models`)];
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'healthy' });

@@ -76,7 +76,7 @@ function smallDisk(options: string): string | null {
   return folder;
 }
 
-describe('requests go through, and pruning comes back by itself, when the store', () => {
+describe('requests succeed, and pruning resumes automatically, when the store', () => {
   it('cannot be created at its place', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'data'), 'a file in the place of the folder');
@@ -229,7 +229,7 @@ function overwrite(path: string): void {
   closeSync(file);
 }
 
-describe('on a disk of its own', () => {
+describe('on a separate disk', () => {
   const disk = smallDisk('size=3m') !== null;
 
   it.skipIf(!disk)('that is full, requests go through, and pruning resumes once there is room', async () => {

@@ -159,7 +159,7 @@ describe.each([
     expect(store.waiting).toBe(0);
   });
 
-  it('does not wait at its beginning, if this replica knows its history, or if the store will not return', async () => {
+  it('does not wait at first if this replica has its history, or if the store stays unavailable', async () => {
     const store = new SharedStore();
     const replica = store.replica(dialect);
     const sent = (await replica(of(OLD))).changed;

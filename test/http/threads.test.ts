@@ -125,7 +125,7 @@ describe('a message thread', () => {
   });
 });
 
-describe('a refusal that names what the provider keeps', () => {
+describe('a refusal that names what the provider stores', () => {
   it.each([
     [anthropicMessages, { error: { details: { error_code: 'thread_not_found' } } }],
     [openaiResponses, { error: { code: 'previous_response_not_found' } }],

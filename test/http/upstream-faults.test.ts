@@ -215,7 +215,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
 });
 
 describe('a stream that the upstream resets a hundred times', () => {
-  it('ends for each client, leaves nothing open, and the next one is served', async () => {
+  it('ends for each client, leaves no connection open, and the next request is served', async () => {
     let faults = true;
     const upstream = await startUpstream((request, res, index) => {
       if (!faults) return completion('fine')(request, res, index);

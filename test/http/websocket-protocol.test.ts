@@ -80,7 +80,7 @@ const FORBIDDEN: readonly (readonly [name: string, frames: readonly Buffer[]])[]
 ];
 
 describe('a WebSocket of a client', () => {
-  it('is ended with a protocol error where RFC 6455 forbids its frames, and nothing of them is passed on', async () => {
+  it('is closed with a protocol error on frames that RFC 6455 forbids, and these are not forwarded', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     for (const [name, frames] of FORBIDDEN) {

@@ -151,7 +151,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(await Promise.race([client.closed, timeout])).toEqual([1006, '']);
   });
 
-  it('slows the upstream down if the client does not read, and loses nothing', async () => {
+  it('slows down the upstream if the client does not read, without data loss', async () => {
     const { upstream, client } = await joined({ perMessageDeflate: false });
     client.socket.pause();
     const piece = Buffer.alloc(256 * 1024, 'x');

@@ -32,7 +32,7 @@ const bodyOf = (fields: object): Buffer => Buffer.from(JSON.stringify({ model: '
 const output = (id: string, text: string): object => ({ type: 'function_call_output', call_id: id, output: text });
 
 describe('responses/compact', () => {
-  it('repeats what was sent and decides nothing new', async () => {
+  it('repeats what was sent and makes no new decision', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, ANSWER));
     const proxy = await startProxy(upstream);
     const input = [QUESTION, CALL, output('call_1', serverLog(200))];

@@ -180,7 +180,7 @@ describe('old results that are put aside', () => {
   });
 });
 
-describe('what the provider clears itself', () => {
+describe('context that the provider clears itself', () => {
   it('is in the bill to the cent, counted once, and is no saving of ours', async () => {
     let cleared = 0;
     const clear = (pieces: readonly Piece[], body: Buffer): readonly Piece[] => {

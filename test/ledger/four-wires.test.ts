@@ -101,7 +101,7 @@ describe('a provider that reports no cache figures', () => {
     }),
   });
 
-  it('has no cache in the counterfactual bill either, whatever cache_control asks for', async () => {
+  it('has no cache in the counterfactual bill either, whatever cache_control requests', async () => {
     const { report } = await play(withFiguresFrom(9), { requests: 6, cacheFrom: 9 });
     const { removed, gross } = report.totals;
     expect(removed).toBeGreaterThan(10_000);

@@ -71,7 +71,7 @@ const ROW =
   '[[price]]\nmodel = "m"\nprovider = "p"\ninput = 5\ncache_write_1h = 10\ncache_read = 0.5\noutput = 25\nmin_prefix = 0\nday = "2026-11-23"\nsource = "s"\n';
 const prices = new Prices([{ path: 'prices.toml', text: ROW }]);
 
-describe('what the ledger knows of a conversation', () => {
+describe('the ledger’s history of a conversation', () => {
   let path = '';
   beforeEach(() => {
     path = join(tempFolder(), 'store.db');
@@ -127,7 +127,7 @@ describe('what the ledger knows of a conversation', () => {
     expect(lossy.at(-1)).toEqual(whole.at(-1));
   });
 
-  it('belongs to one project: another one with the same first words begins anew', async () => {
+  it('belongs to one project: the same first words in another project start a new history', async () => {
     const [, other] = await billed(
       request('r1', { messages: 1, read: 0 }),
       request('r2', { messages: 1, read: 0, project: 'mine', lineage: 'l2' }),

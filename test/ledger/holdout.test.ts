@@ -146,7 +146,7 @@ const FIRST = oneResult(serverLog(200));
 const GROWN = [...FIRST, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
 
 describe('a conversation of the control group', () => {
-  it('stays in it if nothing is held out any more, also after a restart', async () => {
+  it('stays in it after the hold-out is disabled, also after a restart', async () => {
     const store = openStore();
     const first = await openPipeline({ store, isHeldOut: () => true }).rewrite(request(FIRST));
     await new Promise((resolve) => setImmediate(resolve));

@@ -175,7 +175,7 @@ describe('a file of own prices', () => {
     expect(prices.of('m', Date.parse('2026-06-01'))).toMatchObject({ input: 3, bands: [] });
   });
 
-  it('bills what a request would have cost without cuts in its own band', () => {
+  it('bills the counterfactual cost of a request without cuts in its own price band', () => {
     const facts = {
       ...{
         requestId: 'r',

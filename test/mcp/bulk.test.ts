@@ -97,7 +97,7 @@ describe('recover_batch', () => {
     expect(results).toEqual(alone);
   });
 
-  it('returns nothing if one of them cannot be recovered, and names it', async () => {
+  it('returns no originals if one is unrecoverable, and names it', async () => {
     const proxy = await startProduct(env);
     const { prune_id } = await ask<Pruned>(proxy, 'prune_text', logArgs(1));
     const good = { prune_id, ranges: [{ start_line: 1, end_line: 2 }], include_line_numbers: false };

@@ -149,7 +149,7 @@ describe('localGuard', () => {
     expect(raw.body).not.toContain('guess');
   });
 
-  it('does not start with an empty token, which anyone would know', () => {
+  it('does not start with an empty token, which anyone could guess', () => {
     expect(() => localGuard({ allowedHosts: [], bearerToken: '' })).toThrow('empty');
   });
 });

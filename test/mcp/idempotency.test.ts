@@ -83,7 +83,7 @@ describe('a call with an idempotency_key', () => {
     expect(await call({ say: 'b', idempotency_key: 'other' })).toMatchObject({ run: 2, idempotent: false });
   });
 
-  it('runs anew once the answer has expired', async () => {
+  it('runs again after the stored answer has expired', async () => {
     const { tool } = counting();
     const { call, clock } = wrapped(tool);
     await call({ say: 'a', idempotency_key: 'k' });
@@ -104,7 +104,7 @@ describe('a call with an idempotency_key', () => {
     expect(runs()).toBe(1);
   });
 
-  it('that failed stores nothing: waiting ones run themselves', async () => {
+  it('stores no answer if it failed: waiting calls run themselves', async () => {
     const { tool } = counting();
     const { call } = wrapped(tool);
     const [one, two] = await Promise.allSettled([1, 2].map(() => call({ say: 'fail', idempotency_key: 'k' })));

@@ -51,7 +51,7 @@ describe('mcp_info', () => {
     });
   });
 
-  it('never holds a secret', async () => {
+  it('never contains a secret', async () => {
     const proxy = await startProduct({ DEEPINFRA_API_KEY: 'di-very-secret', KIMI_PRUNING_BACKEND: 'deepinfra' });
     expect(JSON.stringify(await ask(proxy, 'mcp_info'))).not.toContain('very-secret');
   });

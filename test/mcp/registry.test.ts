@@ -28,7 +28,7 @@ const call = (name: string) => ({ name, arguments: { say: 'hi' } });
 const hi = { result: { content: [{ type: 'text', text: 'hi' }] } };
 
 describe('the registry of tools', () => {
-  it('lists what it calls and calls what it lists', async () => {
+  it('lists exactly the tools that it can call', async () => {
     const registry = new ToolRegistry([echo('one', { aliases: ['uno'] }), echo('two')]);
     const { result } = await ask({ registry }, 'tools/list');
     expect(result?.tools).toStrictEqual(

@@ -156,7 +156,7 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('recall with keys on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('finds nothing of another project, whatever a header says', async () => {
+  it.skipIf(!runs)('returns no results of other projects, whatever the headers say', async () => {
     const place = await open();
     const stage = await startTeam(place);
     const { web, api } = await members(stage, place, ['web', 'api'] as const);

@@ -117,7 +117,7 @@ const toolsOf = (request: SeenRequest | undefined): string =>
   JSON.stringify(request ? [parsed(request).tools, parsed(request).input] : null);
 const isShort = (request: SeenRequest | undefined): boolean => toolsOf(request).includes('⟦PRUNÉ');
 
-describe('tools that nobody calls', () => {
+describe('tools that are never called', () => {
   it.each(Object.keys(WIRES) as Wire[])(
     'are shortened on %s from the first request on, for good, and recovered byte for byte',
     async (wire) => {

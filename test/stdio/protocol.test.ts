@@ -17,7 +17,7 @@ afterAll(() => {
 });
 
 describe('initialize', () => {
-  it('needs nothing but a protocol version, and names the server and its version', async () => {
+  it('requires only a protocol version, and names the server and its version', async () => {
     expect((await server.request('initialize', { protocolVersion })).result).toEqual({
       protocolVersion,
       serverInfo: { name: 'mcp-pruner', version: '1.0.0' },

@@ -33,7 +33,7 @@ beforeAll(() => {
 });
 afterAll(() => built.remove());
 
-describe('a store whose process is killed', () => {
+describe('a store whose process was killed', () => {
   it('has every acknowledged commit, whenever it was killed', async () => {
     const path = tempPath();
     const program = `${path}.mjs`;

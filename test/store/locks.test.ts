@@ -59,7 +59,7 @@ describe('a store that is opened while another process makes its file', () => {
   });
 });
 
-describe('a store whose file another process holds locked', () => {
+describe('a store whose file is locked by another process', () => {
   it('gives up a commit in time without blocking the event loop, still reads, and works after the release', async () => {
     const path = tempPath();
     const store = openStore(path);

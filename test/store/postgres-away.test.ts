@@ -8,7 +8,7 @@ import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 
 describe.skipIf(!hasPostgres)('a proxy whose database becomes unreachable', () => {
-  it('is degraded and ready, sends known turns as before and new texts whole, and recovers by itself', async () => {
+  it('is degraded and ready, sends known turns as before and new texts whole, and recovers automatically', async () => {
     const way = await faultyWay(await newDatabase());
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_DATABASE_URL: way.url } });

@@ -274,7 +274,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
 describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('fails calls at once, leaves cached data usable, and recovers by itself', async () => {
+  it('fails calls at once, leaves cached data usable, and recovers automatically', async () => {
     const way = await faultyWay(await emptyDatabase());
     const store = await replica(way.url, { patienceMs: 0 });
     const rewriter = openRewriter({ store, clock });

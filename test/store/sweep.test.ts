@@ -88,7 +88,7 @@ describe('originals that arrive faster than they can be deleted', () => {
     expect((await store.knownPruneIds(names(0, wanted - refused).map(pruneIdOf))).size).toBe(wanted - refused);
   });
 
-  it('evict nothing that was stored or used a moment ago, and find room again once that is old', async () => {
+  it('evict no recently stored or used items, and find room again once these are old', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxBytes: 1_000_000 });
     await store.commit({ decisions: [aPrune('living', 'a text that a conversation shows')], touch: [] }, 0);
@@ -119,7 +119,7 @@ describe('a sweep', () => {
     expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
   });
 
-  it('never deletes an item whose use waits to be written', async () => {
+  it('never deletes an item whose last use is not yet written', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock });
     const all = names(0, 2100);

@@ -46,7 +46,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps).toEqual([]);
   });
 
-  it('begins by itself, and then sleeps until something was served', async () => {
+  it('starts automatically, and then sleeps until a request was served', async () => {
     await vi.advanceTimersByTimeAsync(600_000);
     expect(sweeps.length).toBe(1);
     upkeep.request();

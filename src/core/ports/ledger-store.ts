@@ -97,7 +97,7 @@ export interface Settling {
   readonly states: readonly LedgerState[];
   /** States in memory that did not change. */
   readonly unchanged: ReadonlySet<string>;
-  /** The newest states of the lineages. */
+  /** Latest state of each lineage. */
   readonly newest: readonly LedgerState[];
   /** Oldest first, at most 200; their states are included in `states`. */
   readonly waiting: readonly WaitingRequest[];

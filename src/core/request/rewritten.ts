@@ -15,7 +15,7 @@ export interface RewrittenRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly binding: Binding;
-  /** The provider stores the history, or is asked to. */
+  /** Whether the provider stores the history, or is requested to. */
   readonly isKept: boolean;
   readonly messages: readonly ScannedMessage[];
   /** For each message, a hash over the meanings of all messages up to it, without instructions (`prefixesOf`). */

@@ -36,7 +36,7 @@ export interface AccessOptions {
   readonly lifetimes: Lifetimes;
   /** Makes every write fail with `readonly`. */
   readonly readonly: boolean;
-  /** Copies a large write-ahead log into the file; absent if there is none. */
+  /** Copies a large write-ahead log into the database file. */
   readonly checkpointer: Checkpointer | null;
   /** Called after each write transaction. */
   readonly onWritten: () => void;

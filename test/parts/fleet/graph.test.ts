@@ -132,7 +132,7 @@ describe('diff and patch', () => {
     );
   });
 
-  it('name only what differs, however long the lists are', () => {
+  it('list only the differences, however long the lists are', () => {
     const from = large(2000);
     const { document: to } = atOnce(
       applyOperations(from, [

@@ -68,7 +68,7 @@ describe('the lines that a conversation needed later', () => {
     expect(uses(2)).toMatchObject([{ line: 'return value * RATE', at: 3, kept: false, visible: false }]);
   });
 
-  it('are those of results that an agent without native calls sends as a user message', () => {
+  it('may be in results that an agent without native calls sends as a user message', () => {
     const said: RecordedMessage = { role: 'assistant', content: 'I look.\n\n```bash\ncat a.py\n```' };
     const framed = (text: string): RecordedMessage => ({
       role: 'user',

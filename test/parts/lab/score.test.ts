@@ -165,7 +165,7 @@ describe('the structural lines', () => {
     ]);
   });
 
-  it('are headings in docs, those of reStructuredText included, and failures in logs', () => {
+  it('are headings in docs, including reStructuredText, and failures in logs', () => {
     expect([...structuralLines(['# A', 'text', 'Title', '=====', '', '```js'], 'docs')]).toEqual([1, 0, 1, 1, 0, 1]);
     expect([...structuralLines(['ok', 'Traceback (most recent call last):'], 'logs')]).toEqual([0, 1]);
   });

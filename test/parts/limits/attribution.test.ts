@@ -50,7 +50,7 @@ function only(readings: readonly Reading[]): WindowUse {
   return window;
 }
 
-describe('what a request used of a window', () => {
+describe('a request’s share of a window', () => {
   it('is what its answer reports above the highest reading so far', () => {
     const window = only([
       reading('a', [0, 5], 42),
@@ -62,7 +62,7 @@ describe('what a request used of a window', () => {
     expect(window.used).toBe(440_000);
   });
 
-  it('is not what moved while nothing of ours ran for a minute longer than the request took', () => {
+  it('excludes usage while the proxy was idle for a minute longer than the request took', () => {
     const at = (startS: number) => only([reading('a', [0, 5], 10), reading('a', [startS, startS + 20], 15)]);
     expect(sharesOf(at(5 + 80))).toEqual({ elsewhere: 10, a: 5 });
     expect(sharesOf(at(5 + 81))).toEqual({ elsewhere: 15 });
@@ -85,7 +85,7 @@ describe('what a request used of a window', () => {
     expect(window.requests.every(({ shared }) => shared === 0)).toBe(true);
   });
 
-  it('begins anew with the reset, also where an answer from before comes late', () => {
+  it('restarts at the reset, even if an earlier answer arrives late', () => {
     const windows = attribute([
       reading('a', [0, 5], 90),
       reading('b', [10, 12], 2, { resetsS: 36_000 }),
@@ -139,7 +139,7 @@ describe('the shares of a window', () => {
     window: fc.constantFrom('5h', '7d'),
   });
 
-  it('and elsewhere add up to what it moved, exactly, whatever overlaps or begins anew', () => {
+  it('and usage elsewhere add up exactly to the change, despite overlaps and resets', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: 60 }), (made) => {
         let at = 0;

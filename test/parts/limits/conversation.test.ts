@@ -5,7 +5,7 @@ import { startProxy } from '../../helpers/proxy.ts';
 import { until } from '../../helpers/until.ts';
 import { LimitBooks } from './provider.ts';
 
-it('answers what the page shows of a conversation: its share, and what its context holds and costs', async () => {
+it('returns a conversation’s limits for the page: its share, and the size and cost of its context', async () => {
   const books = new LimitBooks(Date.now());
   const usage = { input_tokens: 100, cache_read_input_tokens: 83_900, output_tokens: 20 };
   const message = { id: 'm', type: 'message', role: 'assistant', model: 'claude-opus-4-5', content: [], usage };

@@ -117,7 +117,7 @@ describe.each([
     expectWhole(window);
   });
 
-  it.skipIf(!runs)('are those of the provider, and each session has what it used', async () => {
+  it.skipIf(!runs)('match the provider’s figures, and each session gets its share', async () => {
     const { clock, books, ask, report, given, proxy } = await stage(await env());
     books.use(30); // before the proxy knew of the account
     const used: Record<string, number> = { one: 0, two: 0 };
@@ -187,7 +187,7 @@ describe('limits of a subscription', () => {
     expect(window.sessions.map(({ shared }) => shared)).toEqual([0.02, 0.02]);
   });
 
-  it('begin anew, and are left out once their reset is past', async () => {
+  it('restart after their reset, and are omitted once it is past', async () => {
     const { clock, books, ask, report, given, proxy } = await stage();
     books.use(50);
     await ask('one');
@@ -211,7 +211,7 @@ describe('limits of a subscription', () => {
     expect(proxy.url).toContain('http');
   });
 
-  it('may be exceeded with overage, whose own figures count for nothing', async () => {
+  it('may be exceeded with overage, whose own figures are ignored', async () => {
     const { clock, books, state, ask, report, given } = await stage();
     state.headers = () =>
       books.anthropic({
@@ -235,7 +235,7 @@ describe('limits of a subscription', () => {
     expect((await run(['limits'], given)).out).toMatch(/5h .* 109 % used\n/);
   });
 
-  it('are those of one account for two machines whose requests overlap', async () => {
+  it('belong to one account for two machines with overlapping requests', async () => {
     const { clock, books, ask, report, proxy } = await stage();
     const other = new LimitBooks(clock.now); // the second machine, which the proxy does not see
     let [ours, theirs] = [0, 0];
@@ -328,7 +328,7 @@ describe('limits of a subscription', () => {
 });
 
 describe('limits of a Codex login', () => {
-  it('are read from headers, whichever position and spelling they have, and are those of one account', async () => {
+  it('are read from headers in any position and spelling, and belong to one account', async () => {
     const clock = { now: BEGAN_MS, nowMs: () => clock.now };
     const books = new LimitBooks(clock.now);
     let index = 0;

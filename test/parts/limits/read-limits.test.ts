@@ -47,7 +47,7 @@ describe('limits in the headers of an answer', () => {
     ).toBeNull();
   });
 
-  it('takes nothing from the limits of an API key, nor from the overage', () => {
+  it('exclude the limits of an API key, and the overage', () => {
     expect(
       read({
         'anthropic-ratelimit-requests-limit': '50',
@@ -76,7 +76,7 @@ describe('limits in the headers of an answer', () => {
     });
   });
 
-  it('reads seconds until the reset where there is no time of it', () => {
+  it('give seconds until the reset if they have no reset time', () => {
     const books = new LimitBooks(NOW_MS);
     expect(read(books.codex(NOW_MS, 'after'))).toEqual(read(books.codex(NOW_MS, 'at')));
   });
@@ -97,7 +97,7 @@ describe('limits in the headers of an answer', () => {
     expect(limitsInEvent(Buffer.from(JSON.stringify(event)), NOW_S)?.windows).toMatchObject([window]);
   });
 
-  it('takes nothing from windows without minutes or reset', () => {
+  it('exclude windows without minutes or reset', () => {
     expect(read({ 'x-codex-primary-used-percent': '10', 'x-codex-primary-reset-at': '1796000000' })).toBeNull();
     expect(read({ 'x-codex-primary-used-percent': '10', 'x-codex-primary-window-minutes': '300' })).toBeNull();
     expect(

@@ -49,7 +49,7 @@ describe('the arms of a hold-out', () => {
     expect(held?.interval?.[1]).toBeLessThan(0);
   });
 
-  it('give no interval with few conversations, and nothing where none was held out', () => {
+  it('give no interval for few conversations, and no result without held-out ones', () => {
     expect(compared(6)?.interval).toBeNull();
     const [window] = attribute(readingsOf(6, { a: 1, b: 1 }));
     if (!window) throw new Error('no window');
@@ -76,13 +76,13 @@ describe('what pruning saved of a limit', () => {
     expect(Math.abs((saved?.used ?? 0) / exact - 1)).toBeLessThan(0.1);
   });
 
-  it('cannot be told from fewer than 50 readings with movement', () => {
+  it('is unknown with fewer than 50 readings that changed', () => {
     const [window] = attribute(readingsOf(50, RATES));
     if (!window) throw new Error('no window');
     expect(savedShare(window, [window], new Map())).toBeNull();
   });
 
-  it('is nothing where nothing was saved', () => {
+  it('is zero without savings', () => {
     const [window] = attribute(readingsOf(150, RATES));
     if (!window) throw new Error('no window');
     expect(savedShare(window, [window], new Map())).toEqual({ used: 0, low: 0, high: 0 });

@@ -36,7 +36,7 @@ function line(
 }
 
 describe('mcp-pruner statusline', () => {
-  it('prints what the proxy knows of the session, and of the latest one', async () => {
+  it('prints the figures of the given session, or otherwise of the latest one', async () => {
     const books = new LimitBooks(Date.now());
     const usage = {
       input_tokens: 10,
@@ -202,7 +202,7 @@ describe('mcp-pruner setup --hook', () => {
     expect(hooks()).toEqual([later]);
   });
 
-  it('is not added beside that of the plugin', async () => {
+  it('adds no second hook beside the plugin’s hook', async () => {
     const home = tempFolder();
     const path = join(home, '.claude/settings.json');
     mkdirSync(dirname(path));

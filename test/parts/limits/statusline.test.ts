@@ -79,7 +79,7 @@ describe('a status line', () => {
     expect(lineOf(PARTS, { client: clientStatus(text), figures: null, nowMs: NOW_MS })).toBe(line);
   });
 
-  it('of a session without a request has what Claude Code knows then', () => {
+  it('of a session without requests shows Claude Code’s own figures', () => {
     const client = clientStatus(JSON.stringify(early));
     expect(client).toMatchObject({ sessionId: expect.any(String), tokens: null, windows: [] });
     expect(lineOf(PARTS, { client, figures: null, nowMs: AT })).toBe('mcp-pruner: no proxy answers');

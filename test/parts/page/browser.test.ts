@@ -590,7 +590,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('asks for the token once, gives advice in empty views, and speaks English whatever the markers do', async () => {
+  it('requests the token once, gives advice in empty views, and is always in English', async () => {
     const fresh = await openStage({ env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
     afterwards(() => fresh.close());
     const look = async (page: Page): Promise<void> => {

@@ -41,7 +41,7 @@ const pageToken = async (stage: Stage, headers: Record<string, string> = {}) =>
   String(jsonOf(await read(stage, '/page/api/session', headers)).pageToken);
 
 describe('the page', () => {
-  it('runs only its own files, and connects to nobody else', async () => {
+  it('runs only its own files, and connects to no other host', async () => {
     const shell = await read(open, '/');
     expect([shell.status, shell.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     for (const path of ['/', '/page/app.js', '/page/style.css', '/page/icon.svg', '/page/api/session', '/page/none']) {

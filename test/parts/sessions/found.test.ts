@@ -6,7 +6,7 @@ import { sessionFiles } from '../../../src/parts/sessions/report/places.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 
 describe('session files', () => {
-  it('are found once each, whatever links lead to themselves or to nothing', () => {
+  it('are listed once each, despite cyclic or broken links', () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'a/b'), { recursive: true });
     writeFileSync(join(folder, 'a/b/one.jsonl'), '');
@@ -24,7 +24,7 @@ describe('session files', () => {
     expect(filesBelow(join(folder, 'none'), '.jsonl')).toEqual([]);
   });
 
-  it('that cannot be looked at are those of no day', () => {
+  it('that are unreadable belong to no day', () => {
     const home = tempFolder();
     const folder = join(home, '.claude/projects/p');
     mkdirSync(folder, { recursive: true });

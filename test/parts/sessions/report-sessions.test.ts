@@ -325,7 +325,7 @@ describe('report --sessions', () => {
     expect(err.endsWith('\r\x1b[K')).toBe(true);
   });
 
-  it('lists in at most three lines where it looked if nothing was found', async () => {
+  it('lists the searched folders in at most three lines if there are no sessions', async () => {
     const { code, out } = await run(['report', '--sessions'], { homeDir: tempFolder() });
     expect([code, out.trimEnd().split('\n').length <= 3]).toEqual([0, true]);
     expect(out.replaceAll(/\s+/g, ' ')).toContain('Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, Cline');

@@ -213,7 +213,7 @@ describe('budgets', () => {
     expect(strict.billed(['nobody-knows'], undefined).inputDollars(1_000_000)).toBe(unknown);
   });
 
-  it('begin anew with each month, warn once, and keep their figures while the store is away', async () => {
+  it('restart each month, warn once, and keep their figures during a store outage', async () => {
     const clock = manualClock(Date.UTC(2026, 0, 31, 23, 0));
     const { ledger } = openStore(':memory:', clock);
     const failures: string[] = [];

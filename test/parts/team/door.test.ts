@@ -14,8 +14,8 @@ const PROVIDER = { authorization: 'Bearer sk-provider' };
 const typeOf = (body: Buffer) =>
   JSON.parse(body.toString()) as { error: { type: string; code?: unknown; message: string } };
 
-describe('a server that asks for keys', () => {
-  it("admits nobody without one, whatever the path, with an error in the wire's format", async () => {
+describe('a server that requires keys', () => {
+  it("rejects requests without a key on every path, with an error in the wire's format", async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const ask = async (

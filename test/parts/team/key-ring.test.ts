@@ -26,7 +26,7 @@ async function open(over: Partial<KeyRingOptions>) {
   return { ring, keys, clock, notify: () => notify() };
 }
 
-describe('the keys that a process knows', () => {
+describe('the keys loaded by a process', () => {
   it('are dropped on a notification of a change, even right after a poll', async () => {
     let hold: Promise<void> | null = null;
     let go = (): void => {};

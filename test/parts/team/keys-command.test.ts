@@ -124,7 +124,7 @@ describe('mcp-pruner keys', () => {
     expect((await run(['doctor'], { env: here })).out).toContain(`ok    the store ${proxy.dbPath} holds`);
   });
 
-  it('asks for an id if a name is ambiguous', async () => {
+  it('requires an id if a name is ambiguous', async () => {
     const env = aPlace();
     const create = ['keys', 'create', '--name', 'twice', '--project', 'web'];
     const { out } = await run(create, { env });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { NarrowedLedger } from '../../../src/parts/team/keys/narrowed/ledger.ts';
 import { openStore } from '../../helpers/rewriter.ts';
 
-it('the sums that a key may see are those of its projects, and of the slice that is asked for', async () => {
+it('the sums visible to a key cover only its projects and the requested slice', async () => {
   const { ledger } = openStore();
   const about = { day: '2026-11-20', key: 'm', field: 'results', value: 3 };
   await ledger.add(

@@ -133,7 +133,7 @@ describe('a budget of dollars', () => {
     });
   });
 
-  it('admits nothing whose answer does not show what it cost', async () => {
+  it('rejects requests whose answer does not show their cost', async () => {
     const team = await openTeam();
     const statuses: string[] = [];
     for (const way of refused) statuses.push(`${way.by}: ${(await (await member(team, way))()).status}`);
@@ -141,14 +141,14 @@ describe('a budget of dollars', () => {
     expect(team.stage.upstream.requests).toEqual([]);
   });
 
-  it('refuses models without a price if the setting says so', async () => {
+  it('refuses models without a price if configured so', async () => {
     const team = await openTeam({ MCP_PRUNER_BUDGET_UNPRICED: 'refuse' });
     const ask = async (by: string, body: Buffer) => (await (await member(team, { by, body }))()).status;
     expect(await ask('unknown', chat({ model: 'nobody-knows' }))).toBe(403);
     expect(await ask('known', chat())).toBe(200);
   });
 
-  it('holds while pruning is disabled on the whole server', async () => {
+  it('applies even if pruning is disabled on the whole server', async () => {
     const team = await openTeam({ MCP_PRUNER_ENABLED: 'false' });
     team.stage.upstream.answer = reported;
     const ask = await member(team, { by: 'with the kill switch' });
@@ -164,7 +164,7 @@ describe('a budget of dollars', () => {
     expect(team.stage.upstream.requests).toHaveLength(1);
   });
 
-  it('is not used by what costs nothing, and serves the next request of a connection after a refusal', async () => {
+  it('is not charged for free requests, and serves the next request of a connection after a refusal', async () => {
     const team = await openTeam();
     team.stage.upstream.answer = (_request, res) => json(res, 200, { input_tokens: 5 });
     const paths = ['/v1/messages/count_tokens', '/v1/files', '/v1/moderations', '/v1/responses/resp_1/cancel'];

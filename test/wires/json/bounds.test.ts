@@ -17,7 +17,7 @@ function structureOf(value: unknown): { values: number; levels: number } {
 }
 
 describe('the structure of a JSON text', () => {
-  it('is counted like that of its parsed value, with or without white space', async () => {
+  it('is counted as in the parsed value, with or without white space', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.boolean(), async (value, spaced) => {
         const bytes = Buffer.from(JSON.stringify(value, null, spaced ? 2 : 0));

@@ -47,7 +47,7 @@ describe('JsonCursor', () => {
     );
   });
 
-  it('accepts what JSON.parse accepts, and nothing else', () => {
+  it('accepts exactly what JSON.parse accepts', () => {
     const change = fc.record({
       at: fc.nat(400),
       by: fc.constantFrom(

@@ -57,7 +57,7 @@ describe('the files that a call changes', () => {
   });
 });
 
-describe('the lines that a call asks for', () => {
+describe('the lines requested by a call', () => {
   it.each([
     [{ path: 'a', start_line: 10, end_line: 20 }, 10, 20],
     [{ path: 'a', offset: 10, limit: 5 }, 10, 14],

@@ -26,7 +26,7 @@ describe('the parts of a command', () => {
     );
   });
 
-  it('are those of the body if a loop runs it', () => {
+  it('are the commands of the body if a loop runs it', () => {
     const parts = withoutLoops(shellParts('for f in a.ts b.ts; do cat "$f"; done'));
     expect(parts.map(([stage]) => stage?.trim())).toEqual(['cat "a.ts b.ts"']);
   });

@@ -123,7 +123,7 @@ describe('what the model wanted', () => {
   });
 });
 
-describe('a call that asks for originals', () => {
+describe('a call that requests originals', () => {
   it.each([
     'recover_text',
     'recover_range',

@@ -26,7 +26,7 @@ export interface ChildRecord {
   readonly correlation: Correlation;
   readonly workdir: string | null;
   readonly manifestPath: string | null;
-  /** SHA-256 of the token of the current start. */
+  /** SHA-256 of the token issued at the child's latest start. */
   readonly tokenHash: string | null;
   /** The server that started or adopted it. */
   readonly instanceId: string;

@@ -87,7 +87,7 @@ describe('the interactions wire', () => {
     }
   });
 
-  it('knows which interaction a request continues, and whether thoughts are in it', () => {
+  it('detects which interaction a request continues, and whether it includes thoughts', () => {
     const { previous, messages } = read({
       ...{ model: 'm', previous_interaction_id: 'i1' },
       input: [{ type: 'thought', signature: 's' }, { type: 'google_search_call' }, { type: 'google_search_result' }],

@@ -20,7 +20,6 @@ const MAX_VIEWS = 200;
 /** Viewer of callers without a key, who see nothing. */
 const NOBODY: Viewer = { projects: [], project: '' };
 
-/** Inputs for the views of keys. */
 interface KeyParts {
   readonly gate: Gate;
   readonly owners: Ownership;
