@@ -1,6 +1,6 @@
 import type { ScoreRequest } from '../core/ports.ts';
 
-/** A service's answer for a text. */
+/** Answer of a remote scoring service for one text. */
 export interface Answer {
   /** See `PruneInput.externalScores`; one per line. */
   readonly opinions: Float64Array;

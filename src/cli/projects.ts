@@ -10,7 +10,7 @@ const ACTIONS = ['list', 'set', 'history'] as const;
 const MAX_HISTORY = 100;
 const MAX_PROJECT_CHARS = 200;
 
-/** Options of `set`, with the setting of each. */
+/** Project setting behind each option of `set`. */
 const FIELDS = {
   mode: 'mode',
   holdout: 'holdout',

@@ -132,7 +132,7 @@ function send(res: Response, status: number, json: object): void {
   if (!res.destroyed) writeJson(res, status, jsonBytes(json));
 }
 
-/** Answers unreadable bodies, and bugs. */
+/** Sends the error response for an unreadable body or an internal error. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {

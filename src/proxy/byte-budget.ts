@@ -99,7 +99,7 @@ type Collected =
 /** Assumed size of a body without a declared length. */
 const UNDECLARED_BYTES = MIB;
 
-/** Memory that a body will take while it is read up to a limit, in bytes. */
+/** Bytes of memory needed to read a body up to a limit. */
 export function receivedBytes({ headers }: IncomingMessage, maxBytes: number): number {
   return Math.min(Number(headers['content-length'] ?? UNDECLARED_BYTES) || 0, maxBytes);
 }

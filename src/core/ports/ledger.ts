@@ -69,7 +69,7 @@ export interface WorkCounts {
 
 /** Billed figures of a request. Dollars are `null` if no price is known. */
 export interface BilledFigures {
-  /** Token counts are estimates, because the provider reported no usage. */
+  /** Whether token counts are estimates, because the provider reported no usage. */
   readonly estimated: boolean;
   readonly dollars: number | null;
   /** Cost without pruning. */

@@ -55,7 +55,7 @@ export interface RewrittenRequest {
   readonly shelved: ShelvedTools | null;
   /** It is the first request of its conversation. */
   readonly begins: boolean;
-  /** The provider shall clear old results: `context_management` is added when forwarding. */
+  /** Whether the provider is to clear old results: `context_management` is added when forwarding. */
   readonly providerClears: boolean;
 }
 

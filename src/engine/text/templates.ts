@@ -74,7 +74,7 @@ const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 
 const FIGURES = 48;
 /** Shorter runs of hexadecimal digits are words (`face`, `dead`). Set by hand. */
 const LEAST_HEX = 6;
-/** FNV-1a's start and factor. */
+/** Offset basis and prime of FNV-1a. */
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 

@@ -156,7 +156,7 @@ export interface CutShown {
 export interface TextOfTurn
   extends Pick<SeenSegment, 'id' | 'ordinal' | 'tool' | 'path' | 'startLine' | 'endLine' | 'tokens' | 'lines'> {
   readonly row: number;
-  /** The request that brought it first. */
+  /** First request that contained the text. */
   readonly turn: number;
   readonly role: string;
   readonly type: string;

@@ -16,7 +16,7 @@ export const MAX_FRAGMENTS = 1_000_000;
 export type Dialled =
   /** Open, but paused; `answer` has the handshake headers. */
   | { readonly kind: 'open'; readonly upstream: WebSocket; readonly answer: IncomingMessage }
-  /** Refused with an HTTP answer, whose body is unread. */
+  /** The upstream refused with an HTTP answer, whose body is still unread. */
   | { readonly kind: 'answered'; readonly answer: IncomingMessage }
   | { readonly kind: 'failed'; readonly code: string };
 

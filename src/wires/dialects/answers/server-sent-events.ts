@@ -18,7 +18,7 @@ const FIELD = /(?<![^\r\n\xbf])(?:data|event)(?![^:\r\n])/g;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** Reads server-sent events in transit. Texts are bytes as Latin-1. */
+/** Reads server-sent events in transit. Strings are bytes decoded as Latin-1. */
 export class ServerSentEvents {
   readonly #placesIn: (events: string) => readonly number[];
   readonly #onCut: OnCut;
