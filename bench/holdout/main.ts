@@ -6,7 +6,7 @@
  */
 import type { Arm } from '../../src/core/ports/ledger.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
-import { randomFrom } from '../../src/ledger/interval.ts';
+import { randomFrom } from '../../test/helpers/random.ts';
 
 const EXPERIMENTS = Number(process.argv[2] ?? 100);
 const CONVERSATIONS = Number(process.argv[3] ?? 1_000);

@@ -1,4 +1,4 @@
-import { randomFrom } from '../../src/ledger/interval.ts';
+import { randomFrom } from '../../test/helpers/random.ts';
 import { serverLog, sourceFile } from '../../test/helpers/texts.ts';
 
 /** A turn of an agent: what its model said and called before, and what then came. The first one is the user's question. */

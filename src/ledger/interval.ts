@@ -152,7 +152,7 @@ function momentsOf(values: readonly number[]): Moments {
 
 const SEED = 0x2f6e2b1;
 
-/** Generator of reproducible samples, inlined from `randomFrom`, since a report draws twelve million values. */
+/** Generator of reproducible samples (mulberry32), inlined, since a report draws twelve million values. */
 class Random {
   #state: number;
 
@@ -181,14 +181,3 @@ class Random {
 }
 
 const STEP = 0x6d2b79f5;
-
-/** A generator of reproducible random numbers from 0 to 1 (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}

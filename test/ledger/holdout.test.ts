@@ -4,13 +4,14 @@ import { describe, expect, it } from 'vitest';
 import type { HoldoutResult } from '../../src/core/ports/ledger-report.ts';
 import { earlierControlPrefix, wholeRecord } from '../../src/core/sent/records.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
-import { difference, randomFrom } from '../../src/ledger/interval.ts';
+import { difference } from '../../src/ledger/interval.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { run } from '../cli/fake-io.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
 import { messagesBody, oneCall, toolResult, toolUse } from '../helpers/messages.ts';
+import { randomFrom } from '../helpers/random.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 

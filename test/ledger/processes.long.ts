@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { randomFrom } from '../../src/ledger/interval.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { randomFrom } from '../helpers/random.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
 import { BillingUpstream, conversation, figuresOf, priceFile } from './team.ts';
 

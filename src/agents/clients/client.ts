@@ -167,14 +167,9 @@ export function serversText(mcp: McpAccess, toJson: ServerJson): string {
 }
 
 /** Edits of the client's server file; empty if there is no server. */
-export function serverEdits(
-  file: string,
-  mcp: McpAccess | null,
-  toJson: ServerJson,
-  { comments = false } = {},
-): Edit[] {
+export function serverEdits(file: string, mcp: McpAccess | null, toJson: ServerJson): Edit[] {
   if (mcp === null) return [];
-  return [{ format: 'json', file, comments, secret: holdsToken(mcp), entries: serverEntries(mcp, toJson) }];
+  return [{ format: 'json', file, secret: holdsToken(mcp), entries: serverEntries(mcp, toJson) }];
 }
 
 /** Provider name in configurations that require one. */

@@ -4,14 +4,6 @@ export type Turns<T> = Generator<undefined, T, undefined>;
 /** Duration of one time slice, in milliseconds. */
 const TURN_MS = 4;
 
-/** Runs the work to completion without a pause. */
-export function atOnce<T>(work: Turns<T>): T {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
-}
-
 /** Runs the work in time slices of a few milliseconds, serving other events in between. */
 export async function inTimeSlices<T>(work: Turns<T>): Promise<T> {
   let endMs = performance.now() + TURN_MS;

@@ -8,7 +8,7 @@ import {
   valueTexts,
 } from '../../../src/parts/fleet/blackboard/board.ts';
 import { decayed, normaliseType, strongestFirst, totalsOf } from '../../../src/parts/fleet/stigmergy/field.ts';
-import { atOnce } from '../../../src/parts/fleet/turns.ts';
+import { atOnce } from './at-once.ts';
 
 const at = fc.integer({ min: 0, max: 10_000_000 });
 const point = fc.record({

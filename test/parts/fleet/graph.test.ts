@@ -10,7 +10,7 @@ import {
 } from '../../../src/parts/fleet/graph/operations.ts';
 import { GraphPatchError, patchGraph } from '../../../src/parts/fleet/graph/patch.ts';
 import { readGraph, writeGraph } from '../../../src/parts/fleet/graph/text.ts';
-import { atOnce } from '../../../src/parts/fleet/turns.ts';
+import { atOnce } from './at-once.ts';
 import { documentFrom, graph, operation } from './graph-arbitraries.ts';
 
 const abc = documentFrom(

@@ -178,11 +178,6 @@ export class Children {
     return { children: records.map((record) => this.#shown(record)) };
   }
 
-  /** Running children, as candidates for the contract net. */
-  async running(): Promise<readonly ChildRecord[]> {
-    return this.#options.store.children.list({ state: 'running', limit: MAX_RECORDS });
-  }
-
   /**
    * Ends a child and waits until its processes are gone.
    *

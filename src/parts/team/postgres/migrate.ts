@@ -26,24 +26,19 @@ const LOCK = 0x6d637072;
  * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use, `error` if
  * it has the schema of a pre-release
  */
-export async function migrate(
-  client: ClientBase,
-  readonly: boolean,
-  parts: readonly PartTables[] = [],
-  known = migrations,
-): Promise<void> {
+export async function migrate(client: ClientBase, readonly: boolean, parts: readonly PartTables[] = []): Promise<void> {
   await client.query('BEGIN');
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
     const found = await versionOf(client);
-    const latest = known.at(-1)?.version ?? 0;
+    const latest = migrations.at(-1)?.version ?? 0;
     if (found.worksWith > latest) throw newerSchema(found.version, latest);
     if (found.version > 0 && found.version < FIRST_VERSION) throw preRelease(found.version);
     if (readonly && found.version < latest) {
       throw new StoreUnavailable('error', { cause: new Error('its schema is older; start the server once') });
     }
     if (found.version === 0) await client.query(BEGINNING);
-    for (const { version, worksWith, sql } of known) {
+    for (const { version, worksWith, sql } of migrations) {
       if (version <= found.version) continue;
       await client.query(sql());
       await client.query('INSERT INTO mcp_pruner.schema_version VALUES ($1, $2)', [version, worksWith]);

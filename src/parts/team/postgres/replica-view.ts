@@ -77,11 +77,6 @@ export class ReplicaView {
     return this.#known?.directiveGeneration ?? -1;
   }
 
-  /** Whether notifications arrive; otherwise only polling works. */
-  get listens(): boolean {
-    return this.#listener !== null;
-  }
-
   /** Expiry of a served text, or `undefined`. */
   servedUntil(hash: string): number | undefined {
     return this.#served.get(hash);
