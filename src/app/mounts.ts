@@ -13,7 +13,7 @@ import { McpServer } from '../mcp/server.ts';
 import { ToolRegistry } from '../mcp/tool.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { viewerOf } from '../proxy/doors/admitted.ts';
+import { viewerOf } from '../proxy/doors/gatekeeper.ts';
 import { onDemand } from '../proxy/loaded-later.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';

@@ -134,3 +134,8 @@ export function printable(text: string): string {
     return code < 0x20 ? String.fromCharCode(0x2400 + code) : '\ufffd';
   });
 }
+
+/** Reads the user's files; `null` if missing. */
+export function fileReader({ readFile, fileExists }: Pick<Io, 'readFile' | 'fileExists'>) {
+  return (path: string): string | null => (fileExists(path) ? readFile(path) : null);
+}

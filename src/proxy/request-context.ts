@@ -4,7 +4,7 @@ import type { BegunRequest } from '../core/ports/answer-watch.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
 import type { SessionHeaders } from '../core/request/session.ts';
-import { admitted, ownAdmissions } from './doors/admitted.ts';
+import { admitted, ownAdmissions } from './doors/gatekeeper.ts';
 import { runOf } from './doors/run-door.ts';
 import type { Destination } from './upstream/destinations.ts';
 

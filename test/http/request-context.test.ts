@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { admitted } from '../../src/proxy/doors/admitted.ts';
+import { admitted } from '../../src/proxy/doors/gatekeeper.ts';
 import { contextOf, withRequestId } from '../../src/proxy/request-context.ts';
 
 function request(headers: Readonly<Record<string, string>>): IncomingMessage {

@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { clients } from '../../agents/clients/all.ts';
 import type { Finding } from '../../app/finding.ts';
 import type { Settings } from '../../config/settings.ts';
-import type { Io } from '../command.ts';
-import { fileReader } from '../file-reader.ts';
+import { fileReader, type Io } from '../command.ts';
 import { probe } from '../probe.ts';
 import { proxyUrl } from '../run/proxy.ts';
 

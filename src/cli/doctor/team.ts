@@ -1,8 +1,7 @@
 import { clients } from '../../agents/clients/all.ts';
 import type { Finding } from '../../app/finding.ts';
 import { UserError } from '../../errors/errors.ts';
-import type { Io } from '../command.ts';
-import { fileReader } from '../file-reader.ts';
+import { fileReader, type Io } from '../command.ts';
 import { postStatus } from '../probe.ts';
 import { KEY_VARIABLE, teamKey } from '../team-key.ts';
 

@@ -15,8 +15,16 @@ import { isLocalUrl } from '../../config/warnings.ts';
 import { UserError } from '../../errors/errors.ts';
 import { providerOfWire } from '../../wires/providers/facts.ts';
 import { type ChildLog, openChildLog } from '../child-log.ts';
-import { type Call, type Command, configOption, type Io, printableLine, textOption, UsageError } from '../command.ts';
-import { fileReader } from '../file-reader.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  fileReader,
+  type Io,
+  printableLine,
+  textOption,
+  UsageError,
+} from '../command.ts';
 import { HeldLines } from '../held-lines.ts';
 import { accessToken } from '../local-access.ts';
 import { readSettings } from '../read-settings.ts';

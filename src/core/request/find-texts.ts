@@ -6,10 +6,17 @@ import { callsRecovery, isPlan, listsRecovery, namesRecovery, type ToolCall } fr
 import { markedIn } from '../decide/own-markers.ts';
 import { textHash } from '../hash.ts';
 import { shift } from '../sent/text-place.ts';
-import { type BodyTexts, type FoundText, isTooLong, jobOf, recoveryHint } from './found-text.ts';
+import {
+  type BodyTexts,
+  type FoundText,
+  isTooLong,
+  jobOf,
+  recoveryHint,
+  type UserText,
+  userTexts,
+} from './found-text.ts';
 import { byCall, type Reading, readResult, readTextResult } from './results.ts';
 import { noteUserWords } from './user-signs.ts';
-import { type UserText, userTexts } from './user-texts.ts';
 
 /** Maximum size of call arguments to read. Longer ones (whole files being written) do not describe a goal. */
 const MAX_ARGS_BYTES = 64 * 1024;

@@ -17,9 +17,9 @@ import {
   type ResultInContext,
   recoveryHint,
   textsOf,
+  type UserText,
   unread,
 } from './found-text.ts';
-import type { UserText } from './user-texts.ts';
 import { whyWhole } from './why-whole.ts';
 
 /** A message being read, with the conversation before it. */

@@ -1,8 +1,7 @@
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { Span } from '../../wires/json/cursor.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
-import { type BodyTexts, type FoundText, isTooLong } from '../request/found-text.ts';
-import { userTexts } from '../request/user-texts.ts';
+import { type BodyTexts, type FoundText, isTooLong, userTexts } from '../request/found-text.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */
 export interface TextSegment {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
-import { ownAdmissions } from '../doors/admitted.ts';
+import { ownAdmissions } from '../doors/gatekeeper.ts';
 import { lentKeys, maskAnswer } from '../doors/lent-keys.ts';
 import { begunOf, contextOf } from '../request-context.ts';
 import { sendError, sendUpstreamError } from '../send-error.ts';

@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { FailureReporter } from '../../../../base/failures.ts';
 import type { ExchangeUsage } from '../../../../core/ports/exchange-usage.ts';
-import { ownAdmissions } from '../../../../proxy/doors/admitted.ts';
 import { decodedPath } from '../../../../proxy/doors/asked-model.ts';
 import { asksModel, watchOf } from '../../../../proxy/doors/exchange-usage.ts';
-import { type Gatekeeper, type IncomingContext, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
+import { type Gatekeeper, type IncomingContext, ownAdmissions, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { sendError } from '../../../../proxy/send-error.ts';
 import type { ChildGate } from '../../ports/child-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';

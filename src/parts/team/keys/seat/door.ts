@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FailureReporter } from '../../../../base/failures.ts';
-import { admitted, ownAdmissions } from '../../../../proxy/doors/admitted.ts';
 import { asksModel, watchOf } from '../../../../proxy/doors/exchange-usage.ts';
-import { type IncomingContext, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
+import { admitted, type IncomingContext, ownAdmissions, pathOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { projectNamed } from '../../../../proxy/request-context.ts';
 import { sendError } from '../../../../proxy/send-error.ts';
 import type { Destinations } from '../../../../proxy/upstream/destinations.ts';

@@ -10,7 +10,7 @@ import type { ProjectStore, Viewer } from '../../../../core/ports/projects.ts';
 import { verifiedHistoryProject } from '../../../../core/segments/verified-history-project.ts';
 import { PrunerError } from '../../../../errors/errors.ts';
 import type { HealthReport } from '../../../../mcp/tools/health.ts';
-import { admitted, viewerOf } from '../../../../proxy/doors/admitted.ts';
+import { admitted, viewerOf } from '../../../../proxy/doors/gatekeeper.ts';
 import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
