@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
-import type { SearchTerm } from '../../core/ports/recall.ts';
+import type { RecallCandidate, SearchTerm } from '../../core/ports/recall.ts';
+import type { StoredText } from '../text-codec.ts';
 
 /** Number of a project's results, their total length, and their row range. */
 export interface ProjectSize {
@@ -70,3 +71,29 @@ export function commonTerms(): BoundedMap<string, number> {
 /** Counts of common terms are refreshed only after this time, in milliseconds. */
 const COMMON_MS = 600_000;
 const MAX_COMMON = 10_000;
+
+/** A result waiting to be indexed, with its text. */
+export interface WaitingRow extends StoredText {
+  readonly id: number;
+  readonly about: string;
+  readonly chars: number;
+}
+
+/** A candidate with its original's expiry. */
+export interface CandidateRow extends RecallCandidate {
+  readonly expires_ms: number;
+}
+
+/** Columns of a `CandidateRow`. */
+export const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
+/** Weight of a result about a file named in the query, as a multiple of the rarest term's weight. */
+export const FILE_WEIGHT = 3;
+
+/** The first rows that have at most `maxChars` characters together; at least one, if there is any. */
+export function withinChars<Row extends { readonly chars: number }>(rows: readonly Row[], maxChars: number): Row[] {
+  let chars = 0;
+  return rows.filter((row, i) => {
+    chars += row.chars;
+    return i === 0 || chars <= maxChars;
+  });
+}

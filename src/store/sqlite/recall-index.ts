@@ -1,13 +1,10 @@
-import type {
-  LeftWaiting,
-  RecallCandidate,
-  RecallFrequencies,
-  RecallQuery,
-  RecallScope,
-} from '../../core/ports/recall.ts';
+import type { LeftWaiting, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
 import {
+  type CandidateRow,
+  COLUMNS,
   commonTerms,
   estimatedCount,
+  FILE_WEIGHT,
   LARGE_PROJECT,
   MOST_COUNTED,
   MOST_WEIGHED,
@@ -16,35 +13,22 @@ import {
   rarestOf,
   resultsOfTerm,
   sizesOfProjects,
+  type WaitingRow,
+  withinChars,
 } from '../recall/frequency.ts';
 import { documentOf, type RecallDocument } from '../recall/noted.ts';
-import { openTextSync, type StoredText } from '../text-codec.ts';
+import { openTextSync } from '../text-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
-/** A result waiting to be indexed, with its text. */
-export interface WaitingRow extends StoredText {
-  readonly id: number;
-  readonly about: string;
-  readonly chars: number;
-}
-
 const WAITING = `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, c.data FROM recall r
   JOIN prune p ON p.id = r.prune JOIN snapshot s ON s.id = p.snapshot JOIN content c ON c.id = s.content WHERE r.id = ?`;
-
-/** A candidate with its original's expiry. */
-export interface CandidateRow extends RecallCandidate {
-  readonly expires_ms: number;
-}
 
 /** A term with at least this many results is slow to count. */
 const COMMON = 2_000;
 /** Number of index pages merged per step. */
 const MERGED_PAGES = 64;
 
-const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
-/** Weight of a result about a file named in the query, as a multiple of the rarest term's weight. */
-const FILE_WEIGHT = 3;
 const OF_FILES = `SELECT * FROM (SELECT id, ? AS weight FROM recall
   WHERE project = ? AND file IN LIST(?) AND file <> '' ORDER BY id DESC LIMIT 400)`;
 const INSERT_WORDS = 'INSERT INTO recall_word (rowid, words) VALUES (?, ?)';
@@ -79,12 +63,7 @@ export class RecallIndex {
          (SELECT 1 FROM recall_seen s WHERE s.recall = r.id AND s.conversation IN LIST(?))) ORDER BY r.id LIMIT ?`,
       [this.#lastBeyond(left), left.conversations, limit],
     );
-    let chars = 0;
-    const taken = rows.filter((row, i) => {
-      chars += row.chars;
-      return i === 0 || chars <= maxChars;
-    });
-    return taken.flatMap(({ id }) => this.#sql.get<WaitingRow>(WAITING, [id]) ?? []);
+    return withinChars(rows, maxChars).flatMap(({ id }) => this.#sql.get<WaitingRow>(WAITING, [id]) ?? []);
   }
 
   /** Row of the newest waiting result beyond the limits; 0 if there is none. */

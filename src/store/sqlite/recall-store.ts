@@ -9,6 +9,7 @@ import type {
   TaskScope,
 } from '../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../core/ports.ts';
+import type { CandidateRow, WaitingRow } from '../recall/frequency.ts';
 import {
   continuedBy,
   documentOf,
@@ -21,7 +22,6 @@ import {
 import { type Sql, type Steps, save } from '../sql/steps.ts';
 import { openText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import type { CandidateRow, WaitingRow } from './recall-index.ts';
 
 /** Characters indexed per step, about 5 ms. Larger texts get a step of their own. */
 const STEP_CHARS = 24_000;

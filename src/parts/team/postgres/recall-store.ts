@@ -9,7 +9,10 @@ import type {
 } from '../../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../../core/ports.ts';
 import {
+  type CandidateRow,
+  COLUMNS,
   commonTerms,
+  FILE_WEIGHT,
   LARGE_PROJECT,
   MOST_COUNTED,
   MOST_WEIGHED,
@@ -18,6 +21,8 @@ import {
   rarestOf,
   resultsOfTerm,
   sizesOfProjects,
+  type WaitingRow,
+  withinChars,
 } from '../../../store/recall/frequency.ts';
 import {
   continuedBy,
@@ -38,22 +43,10 @@ import { fromPg, toPg } from './text.ts';
 const STEP_CHARS = 64_000;
 const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
-/** Weight of a result about a file named in the query, as a multiple of the rarest term's weight. */
-const FILE_WEIGHT = 3;
 /** Maximum total number of results of the candidate-selecting terms, because every row of a term is read. */
 const MOST_READ = 6_000;
 /** Maximum number of distinct words indexed per result. */
 const MAX_WORDS = 200_000;
-
-const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
-
-type CandidateRow = RecallCandidate & { readonly expires_ms: number };
-
-interface Waiting extends StoredText {
-  readonly id: number;
-  readonly about: string;
-  readonly chars: number;
-}
 
 type Commit = (batch: StoreBatch, waitMs: number) => Promise<Committed>;
 
@@ -93,18 +86,14 @@ export class DatabaseRecall implements RecallStore {
 
   async index(): Promise<boolean> {
     const { database } = this.#parts;
-    const some = await database.query<Waiting>(
+    const some = await database.query<WaitingRow>(
       `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, s.data FROM mcp_pruner.recall r
        JOIN mcp_pruner.prune p ON p.id = r.prune JOIN mcp_pruner.snapshot s ON s.id = p.snapshot
        WHERE r.indexed <> 1 ORDER BY r.id LIMIT $1`,
       [STEP_RESULTS],
       STEP_WAIT_MS,
     );
-    let chars = 0;
-    const taken = some.filter((row, i) => {
-      chars += row.chars;
-      return i === 0 || chars <= STEP_CHARS;
-    });
+    const taken = withinChars(some, STEP_CHARS);
     for (const row of taken) {
       const { words, names, bytes } = documentOf(await openText(row), fromPg(row.about));
       await database.write(
