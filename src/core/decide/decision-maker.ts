@@ -7,6 +7,9 @@ import type { DecisionCache, Stored } from './decision-cache.ts';
 import { limitReached, type Patience, patienceOf, type TimeLimit } from './time-limits.ts';
 import { Turns } from './turns.ts';
 
+/** Share of the interval of `patienceOf` for which a commit waits: its error is known before the patience ends. */
+const STORE_SHARE = 0.8;
+
 /** Decides about texts, on this thread or on a worker thread. */
 export interface Decider {
   /** Like `decide`, within a time limit. */
@@ -104,7 +107,7 @@ export class DecisionMaker {
   ): Promise<Stored> {
     const of = { conversation: conversation || undefined, owner };
     const batch = { decisions: fresh, touch: [], sent, ...of };
-    return this.#options.decisionCache.makeDurable(batch, this.#options.timeoutMs);
+    return this.#options.decisionCache.makeDurable(batch, this.#options.timeoutMs * STORE_SHARE);
   }
 
   /**
