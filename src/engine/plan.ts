@@ -69,7 +69,7 @@ export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly ch
     const choice = choiceFor(analysis, { ...input, boldness: step });
     return { choice, plan: planFrom(analysis, choice, input) };
   };
-  if (!isDialled(input)) return at(boldness);
+  if (!isDialled(analysis, input)) return at(boldness);
   let step = 0;
   let chosen = at(step);
   while (chosen.plan.cuts.length === 0 && chosen.plan.warnings.length === 0 && step < DIAL_STEPS) chosen = at(++step);
@@ -78,9 +78,10 @@ export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly ch
 }
 
 /** Whether a dial applies to an output that would otherwise stay whole. */
-function isDialled(input: PruneInput): boolean {
+function isDialled({ kind }: Analysis, input: PruneInput): boolean {
   const { text, hints, asked, small } = input;
-  if (asked === true || small === true || text.length < LEAST_DIALLED_CHARS) return false;
+  const least = (hints?.question === true && kind.leastAskedChars) || LEAST_DIALLED_CHARS;
+  if (asked === true || small === true || text.length < least) return false;
   return dialOf(input) !== undefined && (hints?.origin !== 'read' || hints.question === true);
 }
 

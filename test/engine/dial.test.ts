@@ -61,6 +61,18 @@ describe('the dial', () => {
     expect(cutLines(manual(90), undefined, { ...help, question: true })).toBeGreaterThan(10);
   });
 
+  it('does not make a question bold about fewer than 8,000 characters of hits, all of which match it', () => {
+    const line = (text: string, i: number): string => `src/${word(Math.floor(i / 6))}.ts:${i * 3}:${text}`;
+    const hitsOf = (count: number): string =>
+      manual(count).replaceAll('## ', 'total ').split('\n').map(line).join('\n');
+    const grep = { origin: 'command', command: 'grep -rn total' } as const;
+    const cut = (count: number, dial: Dial | undefined, question: boolean): number =>
+      cutLines(hitsOf(count), dial, { ...grep, question }, 'total is wrong');
+    expect([cut(56, undefined, false), cut(56, undefined, true)]).toEqual([0, 0]);
+    expect(cut(56, 'bold', false)).toBeGreaterThan(20);
+    expect([cut(100, undefined, false) === 0, cut(100, undefined, true) > 50]).toEqual([true, true]);
+  });
+
   it('is the starting point of learned steps', () => {
     const cut = (boldness: number): number =>
       planPrune({ text: manual(90), goal: '', hints: help, limits, dial: 'balanced', boldness }).cuts.length;

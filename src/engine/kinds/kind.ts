@@ -181,6 +181,8 @@ export interface Kind {
   /** Features behind the ranking, for explanations; absent if the ranking is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
+  /** Size in characters from which a question makes cuts bolder; default: as for other outputs under a dial. */
+  readonly leastAskedChars?: number;
   /** Finer names of kinds whose short texts are cut too, because their lines resemble each other. */
   readonly cutWhenSmall?: readonly string[];
   /** The structure that may be cut only at the ceiling ratio. */

@@ -34,6 +34,8 @@ export const search: Kind = {
   rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),
   // any hit may be the one that was looked for
   boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
+  // all hits match the question: of few hits none can be ruled out
+  leastAskedChars: 8_000,
 };
 
 /** The part before `:12:`, else before `-12-`, else before a colon. */
