@@ -5,6 +5,7 @@ import { pruningSettings } from '../config/settings/pruning.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Traces } from '../core/ports/traces.ts';
+import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { isHeldOut } from '../core/request/policy.ts';
 import { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import { ToolShelf } from '../core/shelf/shelf.ts';
@@ -127,6 +128,7 @@ export async function openWires(
     hops,
     async close() {
       await reporter.flush();
+      await options.rewriter.flush();
       await upstreams.close();
     },
   };
@@ -257,7 +259,7 @@ async function handlerOptions(
   services: Services,
   { reporter, nextId, received }: { reporter: Reporter; nextId: () => string; received: ByteBudget },
   owners: Ownership | undefined,
-): Promise<Omit<WireOptions, 'dialect' | 'cloud'>> {
+): Promise<Omit<WireOptions, 'dialect' | 'cloud'> & { readonly rewriter: RequestPipeline }> {
   const { settings, store, clock, failures, decisionCache, turns, scorer, learner, projectBook } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);

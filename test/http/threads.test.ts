@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { PruneStep } from '../../src/proxy/prune-step.ts';
 import type { RequestContext } from '../../src/proxy/request-context.ts';
@@ -61,7 +62,7 @@ function openSession() {
     const { changed } = await step.prune(context, { body, dialect: anthropicMessages });
     return textsOf(changed ?? body);
   };
-  return { mode, pipeline: openPipeline({ store }), stepOver, send };
+  return { mode, store, pipeline: openPipeline({ store }), stepOver, send };
 }
 
 describe('a message thread', () => {
@@ -113,6 +114,23 @@ describe('a message thread', () => {
     expect(sent.length).toBeLessThan(FILE.length / 2);
     expect(await send(step, bodyOf([QUESTION, answer(), attached(), answer()]))).toEqual([sent]);
   });
+
+  it.each(['the next request', 'the end of the process'])(
+    'keeps a result whole that was sent while the disk was full, once %s has recorded it',
+    async (when) => {
+      const { store, pipeline, stepOver, send } = openSession();
+      const step = stepOver(pipeline);
+      const full = vi.spyOn(store, 'commit').mockRejectedValue(new StoreUnavailable('full'));
+      expect(await send(step, bodyOf([results(['toolu_1', A])], 'msg_1'))).toEqual([A]);
+      full.mockRestore();
+      if (when === 'the next request') await send(step, bodyOf([results(['toolu_9', B])], 'msg_9'));
+      else await pipeline.flush();
+      // a fork that ends with the same result would otherwise be cut, and its record found by the first conversation
+      const history = [QUESTION, answer('toolu_1'), results(['toolu_1', A])];
+      expect(await send(stepOver(), bodyOf(history))).toEqual([A]);
+      expect(await send(stepOver(), bodyOf([...history, answer('toolu_2')]))).toEqual([A]);
+    },
+  );
 
   it('repeats results and a file that continued an answer of which the proxy has no record', async () => {
     const { mode, stepOver, send } = openSession();

@@ -9,6 +9,7 @@ import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, SentMessage, Store } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
+import { LateRecords } from '../sent/late-records.ts';
 import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecidedTexts, DecideStage } from './decide.ts';
@@ -21,6 +22,7 @@ import { hasRawHistory } from './rewritten.ts';
 import { type Spliced, splice } from './splice.ts';
 
 export interface PersistOptions {
+  readonly store: Pick<Store, 'commit'>;
   readonly decisions: DecisionMaker;
   readonly decide: Pick<DecideStage, 'whole'>;
   readonly render: RenderOptions;
@@ -43,9 +45,16 @@ interface SplicedBody {
  */
 export class PersistStage {
   readonly #options: PersistOptions;
+  readonly #late: LateRecords;
 
   constructor(options: PersistOptions) {
     this.#options = options;
+    this.#late = new LateRecords(options.store, options.onFailure);
+  }
+
+  /** Writes records that could not be written with their requests. Never rejects. */
+  flush(): Promise<void> {
+    return this.#late.flush();
   }
 
   /** @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown */
@@ -60,6 +69,7 @@ export class PersistStage {
     }
     try {
       const persisted = await this.#commit(request, decided);
+      await this.#late.flush();
       if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
       return persisted;
     } catch (cause) {
@@ -76,9 +86,9 @@ export class PersistStage {
     // re-pruning decides about all answered texts, so the failure does not explain why others stay whole
     const undecidedReason = request.policy.history === 're-prune' ? undefined : fallbacks[0];
     const { spliced, records } = this.#outgoing(request, decisions, undecidedReason);
-    // the records are needed to repeat the same bytes, even if the store lacks them
-    const isKept = recordsWholeMessages(request) || (failure !== null && request.policy.history === 're-prune');
-    if (isKept) this.#options.sent.add(records);
+    // needed to repeat the same bytes, although the store does not have them
+    if (recordsWholeMessages(request)) this.#remember(records);
+    else if (failure !== null && request.policy.history === 're-prune') this.#options.sent.add(records);
     return { request, decisions, fallbacks, spliced, failed: true };
   }
 
@@ -98,6 +108,7 @@ export class PersistStage {
       if (stored && stored.sentBefore.length > 0) return false;
     } catch (cause) {
       throwIfUnsure(cause, request);
+      this.#late.add(records);
     }
     sent.add(records);
     return true;
@@ -105,7 +116,13 @@ export class PersistStage {
 
   /** Like `recordWhole`, but only in the memory of this process. */
   rememberWhole(request: ReadRequest): void {
-    this.#options.sent.add(controlRecords(request));
+    this.#remember(controlRecords(request));
+  }
+
+  /** Caches records that could not be written, until they can be. */
+  #remember(records: readonly SentMessage[]): void {
+    this.#options.sent.add(records);
+    this.#late.add(records);
   }
 
   /** The body of a dry run. */

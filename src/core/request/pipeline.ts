@@ -72,7 +72,7 @@ export class RequestPipeline {
     this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;
-    this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
+    this.#persist = new PersistStage({ store, decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
     const edits = segments?.providerEdits;
     this.#providerEdit = edits ? new ProviderEditStage(edits, onFailure) : null;
@@ -137,6 +137,11 @@ export class RequestPipeline {
   /** Records that a provider does not support the field for clearing old results. Never rejects. */
   async providerEditRefused({ model }: RewrittenRequest): Promise<void> {
     await this.#providerEdit?.refused(model);
+  }
+
+  /** Writes records that could not be written with their requests. Never rejects. */
+  flush(): Promise<void> {
+    return this.#persist.flush();
   }
 
   /** Records that a provider accepted a request. Never rejects. */

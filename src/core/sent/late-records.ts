@@ -1,0 +1,41 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
+import type { SentMessage, Store } from '../ports.ts';
+
+/** Maximum number of waiting records: several hundred requests, some 200 bytes each. */
+const MAX_WAITING = 20_000;
+/** Maximum wait for another writer of the store, in milliseconds. */
+const WAIT_MS = 1_000;
+
+/**
+ * Records of messages that were sent while the store could not be written. They are written with the next opportunity.
+ * Otherwise a later process would not know how these messages were sent, and might apply the record of another
+ * conversation with the same results.
+ */
+export class LateRecords {
+  readonly #store: Pick<Store, 'commit'>;
+  readonly #onFailure: FailureReporter;
+  readonly #waiting = new BoundedMap<string, SentMessage>(MAX_WAITING);
+
+  constructor(store: Pick<Store, 'commit'>, onFailure: FailureReporter) {
+    this.#store = store;
+    this.#onFailure = onFailure;
+  }
+
+  add(records: readonly SentMessage[]): void {
+    for (const record of records) this.#waiting.set(record.prefix, record);
+  }
+
+  /** Writes the waiting records; existing ones stay as they are. What cannot be written goes on waiting. Never rejects. */
+  async flush(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const sent = [...this.#waiting.values()];
+    this.#waiting.clear();
+    try {
+      await this.#store.commit({ decisions: [], touch: [], sent }, WAIT_MS);
+    } catch (cause) {
+      this.add(sent);
+      this.#onFailure('past_not_noted', cause);
+    }
+  }
+}
