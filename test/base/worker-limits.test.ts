@@ -7,7 +7,7 @@ const MB = 1024 * 1024;
 
 describe('the heap of a thread', () => {
   it('is a share of the heap that the process may have, and large enough to work', () => {
-    expect(workerLimits(1 / 4, 4096 * MB)).toEqual({ maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 16 });
+    expect(workerLimits(1 / 4, 4096 * MB)).toEqual({ maxOldGenerationSizeMb: 1024, maxYoungGenerationSizeMb: 4 });
     expect(workerLimits(1 / 2, 256 * MB)).toEqual({ maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 });
     expect(workerLimits(1 / 4, 128 * MB)).toEqual({ maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 });
   });
