@@ -10,6 +10,7 @@ import {
 } from '../../src/core/request/policy.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
+import { googleInteractions } from '../../src/wires/dialects/google-interactions/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 
@@ -111,6 +112,17 @@ describe('the history of a request on the responses wire', () => {
     ['', 'verified'],
   ])('may be rewritten on purpose only if the model is known not to check it: %s', (model, expected) => {
     expect(binding(openaiResponses, { model, input: [WORDS, REASONING] })).toBe(expected);
+  });
+
+  it('is bound on the interactions wire from the first request on, until the model answers without a thought', () => {
+    const asked = { type: 'user_input', content: [{ type: 'text', text: 'Why did the payment fail?' }] };
+    const said = { type: 'model_output', content: [{ type: 'text', text: 'The card was declined.' }] };
+    const bound = (...input: object[]): Binding => binding(googleInteractions, { model: 'gemini-3-pro', input });
+    expect([bound(asked), bound(asked, { type: 'thought' }, said), bound(asked, said)]).toEqual([
+      'verified',
+      'verified',
+      'free',
+    ]);
   });
 
   it('is verified on the messages wire and free on the chat wire, whatever it contains', () => {

@@ -10,7 +10,10 @@ import { keysOf, readFields, readTextPart, type ScanBudget, scanBody, stringHere
  */
 export function scanInteractionsBody(bytes: Buffer, resume?: Resume): ScannedBody {
   const shape = { list: 'input', previous: 'previous_interaction_id', message: readStep, only: readOnly };
-  return scanBody(bytes, shape, resume);
+  const scanned = scanBody(bytes, shape, resume);
+  // the answer to a first request may bring a thought that belongs to what was sent here
+  const isFirst = scanned.messages.every(({ role }) => role !== 'assistant');
+  return isFirst ? { ...scanned, reasoning: true } : scanned;
 }
 
 function readOnly(cursor: JsonCursor, budget: ScanBudget): ScannedMessage | null {
