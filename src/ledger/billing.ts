@@ -22,7 +22,7 @@ export interface BillingOptions {
   readonly prices: Prices;
   /** Whether regrets are recorded for learning. */
   readonly learns: boolean;
-  /** Whether a text was regretted before; each text counts once for learning.  */
+  /** Whether a text was regretted before; each text counts once for learning. */
   readonly wasRegretted: (pruneId: string) => boolean;
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }

@@ -77,7 +77,7 @@ interface Unbilled {
 export class Budgets implements BudgetGate {
   readonly #options: BudgetsOptions;
   readonly #warned = new Set<string>();
-  /** Dollars by key and project: of earlier days of this month, and of the current day.  */
+  /** Dollars by key and project: of earlier days of this month, and of the current day. */
   #before: Dollars = new Map();
   #today: Dollars = new Map();
   #day = '';

@@ -120,7 +120,7 @@ export function brokenSums({ atMs, project, requestId, conversationId }: Request
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
-/** Figures about results put aside while the cache was cold, by us or by the provider.  */
+/** Figures about results put aside while the cache was cold, by us or by the provider. */
 export function coldSums({ atMs, project, model }: RequestFacts, fields: SumGroup['fields']): SumGroup {
   return { day: dayOf(atMs), project, slice: 'cold', key: model, fields };
 }

@@ -9,7 +9,7 @@ export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly ex
 
 export const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
 
-/** The ledger's memory of a conversation's newest request.  */
+/** The ledger's memory of a conversation's newest request. */
 export interface Known {
   readonly atMs: number;
   readonly model: string;

@@ -47,7 +47,7 @@ export function stepKey({ boldness, tool, kind }: StepTexts): string {
 }
 
 interface StepTexts {
-  /** Number of the boldness fact in force when the texts were cut; 0 if there was none.  */
+  /** Number of the boldness fact in force when the texts were cut; 0 if there was none. */
   readonly boldness: number;
   readonly tool: string;
   readonly kind: string;

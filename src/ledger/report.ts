@@ -23,7 +23,7 @@ export interface DaySaving {
   readonly requests: number;
   /** Estimated tokens of the examined tool results. */
   readonly looked: number;
-  /** Tokens that were removed, and that shadow mode would have removed.  */
+  /** Tokens that were removed, and that shadow mode would have removed. */
   readonly removed: number;
   readonly wouldRemove: number;
 }

@@ -28,7 +28,7 @@ export interface SettlementParts {
   readonly nowMs: number;
   /** Name of this process's state. */
   readonly process: string;
-  /** Whether this is the last transaction of the process.  */
+  /** Whether this is the last transaction of the process. */
   readonly last: boolean;
   readonly billing: Omit<BillingOptions, 'onFailure'>;
 }

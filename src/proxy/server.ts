@@ -60,7 +60,7 @@ export interface ServerOptions {
   readonly ready?: () => boolean;
   readonly host: string;
   readonly port: number;
-  /** How long in-flight requests may take to finish once the server stops.  */
+  /** How long in-flight requests may take to finish once the server stops. */
   readonly drainTimeoutMs: number;
   /** Maximum pause within a request's body. */
   readonly bodyIdleTimeoutMs?: number;

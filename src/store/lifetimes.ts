@@ -27,7 +27,7 @@ export function epochSlice(nowMs: number, { ttlMs }: Lifetimes): number {
   return Math.floor(nowMs / Math.max(1, ttlMs * EPOCH_SHARE));
 }
 
-/** Upper bound for the stored bytes beyond the limit, which otherwise equal the limit. */
+/** Room beyond the limit, in bytes: as much as the limit itself, but at most this. */
 const MAX_SLACK_BYTES = 268_435_456;
 const LIVING_MS = 600_000;
 

@@ -205,7 +205,7 @@ const ADD = `INSERT INTO main.directive (project, segment, scope, action, up_to)
   ON CONFLICT DO NOTHING`;
 const ADD_STEP = `INSERT INTO main.step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
-/** Prunes with lines of a segment that is not deleted.  */
+/** Prunes with lines of a segment that is not deleted. */
 const NEEDED = `SELECT DISTINCT p.prune_id FROM main.segment_prune p JOIN main.segment s ON s.id = p.segment
   WHERE p.prune_id IN LIST(?) AND NOT EXISTS (
     SELECT 1 FROM main.directive d

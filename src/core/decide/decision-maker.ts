@@ -199,7 +199,7 @@ export class DecisionMaker {
   }
 }
 
-/** The most specific failure code of a backend that returned no scores.  */
+/** The most specific failure code of a backend that returned no scores. */
 function failureOf({ scores, warnings }: Scored): readonly string[] {
   return scores === null ? warnings.slice(-1) : [];
 }

@@ -84,7 +84,7 @@ export interface KeyStore {
   create(keys: readonly AccessKey[]): Promise<boolean>;
   /** @returns the updated key; `null` if it does not exist or was revoked */
   change(id: string, change: KeyChange): Promise<AccessKey | null>;
-  /** Records when keys were last used.  */
+  /** Records when keys were last used. */
   touch(used: ReadonlyMap<string, number>): Promise<void>;
   /** Usage counts of all keys in all spans. */
   counted(): Promise<readonly CountedSpan[]>;

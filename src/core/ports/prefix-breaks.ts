@@ -18,7 +18,7 @@ export interface PrefixBreak {
 export interface PrefixBreakReport {
   /** Number of requests with such a report. */
   readonly reported: number;
-  /** Answered requests on wires with bound history.  */
+  /** Answered requests on wires with bound history. */
   readonly requests: number;
   readonly models: readonly { readonly model: string; readonly reported: number; readonly requests: number }[];
   readonly conversations: readonly { readonly id: string; readonly reported: number }[];

@@ -76,7 +76,7 @@ export interface Reply {
 export interface Records {
   /** Runs by id prefix, most recently active first. */
   runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;
-  /** Sequence number of a run's last event, or 0 if the store has none.  */
+  /** Sequence number of a run's last event, or 0 if the store has none. */
   lastSeqOfRun(runId: string): Promise<number>;
   /** Sequence number of the newest event, or 0. */
   lastSeq(): Promise<number>;

@@ -64,7 +64,7 @@ export interface SeenRequest {
   readonly task: string;
   /** Product name of the user agent; absent if unknown. */
   readonly client?: string | undefined;
-  /** First words of the user; absent or `''` if unknown.  */
+  /** First words of the user; absent or `''` if unknown. */
   readonly opening?: string | undefined;
   readonly conversationId: string;
   /** Number of messages. */

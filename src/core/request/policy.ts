@@ -55,7 +55,7 @@ export interface PolicyInputs {
   readonly isShadow: boolean;
   /** New texts may be decided: the byte budget was granted, and the body does not exceed the limit. */
   readonly hasBudget: boolean;
-  /** The provider rejected the unpruned history, so an earlier run must have pruned it.  */
+  /** The provider rejected the unpruned history, so an earlier run must have pruned it. */
   readonly historyRefused: boolean;
   /** The caller can wait until the store is available again. */
   readonly mayWait: boolean;

@@ -51,7 +51,7 @@ export interface RememberedBody {
   readonly outcomes: readonly TextOutcome[];
   /** Checkpoints after some of the last messages, ascending. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Answered texts were forwarded whole, although no record shows how they were sent before.  */
+  /** Answered texts were forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: boolean;
   /** Store epoch in which all decisions of this body were stored, and the time of storing. */
   readonly epoch: string;

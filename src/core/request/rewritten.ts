@@ -25,7 +25,7 @@ export interface RewrittenRequest {
   /** See `ReadBody`. */
   readonly conversationId: string;
   readonly shownId: string;
-  /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged.  */
+  /** The provider refused a pruned request of this conversation before, so it is forwarded unchanged. */
   readonly refusedBefore: boolean;
   /**
    * The provider accepted cuts of this conversation before, so that a refusal is not answered by resending the request
@@ -40,7 +40,7 @@ export interface RewrittenRequest {
   readonly conversation: Conversation;
   /** Outcomes of all large texts, including earlier messages. */
   readonly outcomes: readonly TextOutcome[];
-  /** Outcomes from this index on are new in this request.  */
+  /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
   /** Codes of failures and of exceeded limits. */
   readonly fallbacks: readonly string[];

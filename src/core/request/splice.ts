@@ -82,7 +82,7 @@ function cutBy(
   return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;
 }
 
-/** The edits of a text, and its tokens after them.  */
+/** The edits of a text, and its tokens after them. */
 type TextCut = NonNullable<ReturnType<typeof cutBy>>;
 
 function outcomeOf(

@@ -37,7 +37,7 @@ export interface KnownHistory {
   readonly control: boolean;
   /** Indexes of answered messages that are forwarded whole, although no record shows how they were sent before. */
   readonly rawHistory: readonly number[];
-  /** The store could not be queried for answered messages that may have been cut.  */
+  /** The store could not be queried for answered messages that may have been cut. */
   readonly unknown: boolean;
   /** Why the store could not be queried; `null` if it was queried. */
   readonly failure: unknown;

@@ -144,7 +144,7 @@ export class ToolWatch {
     this.#behind.soon();
   }
 
-  /** Number of calls per tool: in the messages, of which only new ones are counted, and in the answer.  */
+  /** Number of calls per tool: in the messages, of which only new ones are counted, and in the answer. */
   #callsOf(
     key: string,
     messages: readonly ScannedMessage[],

@@ -122,7 +122,7 @@ function measurePlaces(
   ];
 }
 
-/** Mean rarity of a line's words within the text.  */
+/** Mean rarity of a line's words within the text. */
 function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float64Array {
   const rare = new Float64Array(size);
   for (let id = 0; id < size; id++) rare[id] = Math.log(1 + n / ((lineCount[id] ?? 0) + 0.5)) / RARE;

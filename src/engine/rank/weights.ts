@@ -11,7 +11,7 @@ export interface ProseWeights {
   readonly trustInNature: Trust;
 }
 
-/** Weights of the circumstances, and a constant term.  */
+/** Weights of the circumstances, and a constant term. */
 export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**

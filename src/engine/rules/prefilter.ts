@@ -53,7 +53,7 @@ export class Prefilter {
   readonly #always: number;
   /** Rules whose pattern begins with indentation. */
   readonly #anyIndented: number;
-  /** Rules that are tried if one of their words occurs.  */
+  /** Rules that are tried if one of their words occurs. */
   readonly #anywhere: number;
 
   constructor(patterns: readonly RegExp[]) {

@@ -7,7 +7,7 @@ const DIGIT = 2;
 const PUNCT = 3;
 const LINE_END = 4;
 const OTHER = 5;
-/** Costs as much as a blank, but is not trimmed from lines.  */
+/** Costs as much as a blank, but is not trimmed from lines. */
 const CONTROL = 6;
 /** Class before the first character. */
 const NOTHING = 7;

@@ -41,7 +41,7 @@ export class SavingWatch {
   /** Causes already logged on `#day`. */
   #logged = new Set<string>();
   #day = '';
-  /** Whether the previous day had savings; `null` until the ledger was queried.  */
+  /** Whether the previous day had savings; `null` until the ledger was queried. */
   #savedBefore: boolean | null = null;
 
   constructor(options: SavingWatchOptions) {

@@ -8,7 +8,7 @@ import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
 import type { RequestContext } from '../request-context.ts';
 
-/** A request in a frame, as sent to the upstream.  */
+/** A request in a frame, as sent to the upstream. */
 export interface SentFrame {
   readonly context: RequestContext;
   readonly dialect: Dialect;

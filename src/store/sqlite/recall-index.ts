@@ -178,7 +178,7 @@ export class RecallIndex {
     return size;
   }
 
-  /** Whether all results belong to this project, so that the index need not be filtered.  */
+  /** Whether all results belong to this project, so that the index need not be filtered. */
   #isOnly(project: string): boolean {
     const [found] = this.#sql.all<{ first: string; last: string }>(
       'SELECT (SELECT min(project) FROM recall) AS first, (SELECT max(project) FROM recall) AS last',

@@ -1,6 +1,6 @@
 /** Maximum number of characters searched for file names. */
 export const MAX_NAMING_CHARS = 16_000;
-/** Minimum length of a phrase, made of the words of a path, that counts as its name, in characters.  */
+/** Minimum length of a phrase, made of the words of a path, that counts as its name, in characters. */
 const LEAST_PHRASE_CHARS = 8;
 /** Minimum length of a name without an extension, in characters. */
 const LEAST_NAME_CHARS = 6;

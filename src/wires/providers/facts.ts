@@ -21,7 +21,7 @@ export interface ProviderFacts {
     | 'vertex_upstream'
     | 'bedrock_upstream'
     | 'azure_upstream';
-  /** End of the base URL with which an agent reaches this provider through the proxy.  */
+  /** End of the base URL with which an agent reaches this provider through the proxy. */
   readonly path: '/v1' | '/v1beta' | '';
   /** Request formats. */
   readonly wires: readonly Dialect['name'][];

@@ -144,7 +144,7 @@ function rangeOf({ start, end, path }: { readonly start: number; readonly end: n
   return path === '' ? { start, end } : { start, end, path };
 }
 
-/** aider's `/run`: command and output.  */
+/** aider's `/run`: command and output. */
 function ran(text: string): TextResult | null {
   if (!text.startsWith(RAN)) return null;
   const at = text.slice(0, MAX_HEADER_CHARS).indexOf(PRINTED);

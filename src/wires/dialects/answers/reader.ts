@@ -103,7 +103,7 @@ export class AnswerReader {
   #start: AnswerStart = 'unknown';
   #framing: Framing | null = null;
 
-  /** Adds a decoded chunk of the answer, in order. The chunk must not change later.  */
+  /** Adds a decoded chunk of the answer, in order. The chunk must not change later. */
   data(chunk: Buffer): void {
     if (this.#framing) this.#framing.data(chunk);
     else this.#begin(chunk);
