@@ -49,15 +49,17 @@ function keysOfItem(keyed: KeyedMessage, message: ScannedMessage): SecondKey[] {
   const isWords = message.role === 'user';
   if (!isWords && (message.role !== 'tool' || first.callId === '')) return [];
   const detached = keyOf('detached', owner, isWords ? '' : first.callId, meaning);
-  if (isDetached) return [{ key: detached, texts }];
   const nth = conversation.callsUnder(first.callId);
   const key = isWords
     ? keyOf('words', id, conversation.newestCall, meaning)
     : keyOf('result', id, first.callId, String(nth), meaning);
-  return [
-    { key, texts },
-    { key: detached, texts, isOfOthers: true },
-  ];
+  return withDetached({ key, texts }, detached, isDetached);
+}
+
+/** Texts of a detached conversation are recorded under a key without it; the other conversations find them there. */
+function withDetached(own: SecondKey, detached: string, isDetached: boolean): SecondKey[] {
+  const other = { ...own, key: detached };
+  return isDetached ? [other] : [own, { ...other, isOfOthers: true }];
 }
 
 /** A message has several blocks. Ids of calls are unique, so that results need no conversation; words do. */
@@ -70,12 +72,8 @@ function keysOfBlocks({ body, conversation, owner }: KeyedMessage, message: Scan
     if (use === 'result' && callId !== '') results.set(callId, [...(results.get(callId) ?? []), i]);
     else if (raw.length >= MIN_WORDS_BYTES) {
       const hash = bytesHash([raw]);
-      const detached = { key: keyOf('detached words', owner, hash), texts: [i] };
-      if (conversation.isDetached) keys.push(detached);
-      else {
-        const key = keyOf('thread words', owner, conversation.id, conversation.newestCall, hash);
-        keys.push({ key, texts: [i] }, { ...detached, isOfOthers: true });
-      }
+      const key = keyOf('thread words', owner, conversation.id, conversation.newestCall, hash);
+      keys.push(...withDetached({ key, texts: [i] }, keyOf('detached words', owner, hash), conversation.isDetached));
     }
   });
   for (const [callId, texts] of results) {
@@ -112,9 +110,9 @@ export function recordUnder(
   const withRecord = keys.filter(({ key }) => records.has(key));
   const ofSameTexts = groupBy(withRecord, ({ texts }) => texts.join(' '));
   const found = [...ofSameTexts.values()].flatMap((same) => {
-    const { key, texts } = same.find(({ isOfOthers }) => !isOfOthers) ?? same[0] ?? { key: '', texts: [] };
-    const record = records.get(key);
-    return record ? { record, texts } : [];
+    const one = same.find(({ isOfOthers }) => !isOfOthers) ?? same[0];
+    const record = one && records.get(one.key);
+    return record ? { record, texts: one.texts } : [];
   });
   const [first] = found;
   if (first === undefined) return undefined;
