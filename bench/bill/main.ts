@@ -4,7 +4,7 @@
  *     [--dials] [--cold] [--kinds] [--lost] [--sample <facts> [--seed <word>]]
  *   node bench/run.mjs bill --sessions <home folder> …   the sessions that the agents of this machine keep there
  *
- * Each conversation goes through the proxy's own code, request by request at the recorded times. A third of them, told by
+ * Each conversation goes through the proxy's own code, request by request at the recorded times. A third of them, chosen by
  * a hash of their sessions, is held back: looked at only when a rule is settled.
  *
  * `--dials` has a row for each setting of MCP_PRUNER_BOLDNESS, `--cold` for each of them one without and one with
