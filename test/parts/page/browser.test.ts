@@ -559,7 +559,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect
         .poll(() => page.locator('.sentence').innerText())
         .toMatch(
-          /^27 days: \$[\d.]+ instead of \$[\d.]+; the lines of \d+ cuts were needed later.*; 1 compaction by clients\.$/,
+          /^2[78] days: \$[\d.]+ instead of \$[\d.]+; the lines of \d+ cuts were needed later.*; 1 compaction by clients\.$/,
         );
       expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
       const main = page.getByRole('main');
