@@ -255,6 +255,25 @@ describe('a first request', () => {
     expect(first).toMatchObject({ acceptedBefore: false, refusedBefore: false, rawHistory: false });
   });
 
+  it.each(['the next request', 'the end of the process'])(
+    'counts as accepted after a restart although the store was locked when the answer came, once %s has recorded it',
+    async (when) => {
+      const path = join(tempFolder(), 'store.db');
+      const store = failing(openStore(path), ['commit']);
+      const pipeline = openPipeline({ store });
+      const request = { body: chatBody(FIRST), dialect: CHECKED };
+      const first = await pipeline.rewrite(request);
+      store.down = true;
+      await pipeline.accepted(first);
+      store.down = false;
+      expect(await openPipeline({ store: openStore(path) }).rewrite(request)).toMatchObject({ acceptedBefore: false });
+      if (when === 'the next request')
+        await pipeline.rewrite({ body: chatBody(oneResult(serverLog(90, 4))), dialect: openaiChat });
+      else await pipeline.flush();
+      expect(await openPipeline({ store: openStore(path) }).rewrite(request)).toMatchObject({ acceptedBefore: true });
+    },
+  );
+
   it('leaves no record that a later one would repeat if it took too long', async () => {
     const path = join(tempFolder(), 'store.db');
     let release = (): void => {};

@@ -9,7 +9,7 @@ import type { Ownership } from '../ownership.ts';
 import type { Decision, NewDecision, SentMessage, Store } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import { LateRecords } from '../sent/late-records.ts';
+import type { LateRecords } from '../sent/late-records.ts';
 import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecidedTexts, DecideStage } from './decide.ts';
@@ -22,11 +22,11 @@ import { hasRawHistory } from './rewritten.ts';
 import { type Spliced, splice } from './splice.ts';
 
 export interface PersistOptions {
-  readonly store: Pick<Store, 'commit'>;
   readonly decisions: DecisionMaker;
   readonly decide: Pick<DecideStage, 'whole'>;
   readonly render: RenderOptions;
   readonly sent: SentMemory;
+  readonly late: LateRecords;
   readonly turns: Turns;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership | undefined;
@@ -45,16 +45,9 @@ interface SplicedBody {
  */
 export class PersistStage {
   readonly #options: PersistOptions;
-  readonly #late: LateRecords;
 
   constructor(options: PersistOptions) {
     this.#options = options;
-    this.#late = new LateRecords(options.store, options.onFailure);
-  }
-
-  /** Writes records that could not be written with their requests. Never rejects. */
-  flush(): Promise<void> {
-    return this.#late.flush();
   }
 
   /** @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown */
@@ -69,7 +62,7 @@ export class PersistStage {
     }
     try {
       const persisted = await this.#commit(request, decided);
-      await this.#late.flush();
+      await this.#options.late.flush();
       if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
       return persisted;
     } catch (cause) {
@@ -99,7 +92,7 @@ export class PersistStage {
    * @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown
    */
   async recordWhole(request: ReadRequest): Promise<boolean> {
-    const { decisions, sent } = this.#options;
+    const { decisions, sent, late } = this.#options;
     const records = controlRecords(request);
     if (records.length === 0) return true;
     try {
@@ -108,7 +101,7 @@ export class PersistStage {
       if (stored && stored.sentBefore.length > 0) return false;
     } catch (cause) {
       throwIfUnsure(cause, request);
-      this.#late.add(records);
+      late.add(records);
     }
     sent.add(records);
     return true;
@@ -122,7 +115,7 @@ export class PersistStage {
   /** Caches records that could not be written, until they can be. */
   #remember(records: readonly SentMessage[]): void {
     this.#options.sent.add(records);
-    this.#late.add(records);
+    this.#options.late.add(records);
   }
 
   /** The body of a dry run. */

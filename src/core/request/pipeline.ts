@@ -9,6 +9,7 @@ import type { DecidedSegments } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
+import { LateRecords } from '../sent/late-records.ts';
 import { SentMemory } from '../sent/records.ts';
 import type { ShelvedTools } from '../shelf/shelf.ts';
 import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
@@ -47,6 +48,7 @@ export class RequestPipeline {
   readonly #memo: PrefixMemo;
   readonly #sent: SentMemory;
   readonly #answers: AnsweredConversations;
+  readonly #late: LateRecords;
   readonly #accepted: AcceptedCuts;
   readonly #names: ConversationNames;
   readonly #read: ReadStage;
@@ -58,21 +60,20 @@ export class RequestPipeline {
 
   constructor(options: PipelineOptions) {
     const { segments, find, render, onFailure, memoBytes, store, decisions, owners, boldness } = options;
-    const { turns = new Turns() } = options;
+    const { findOf, turns = new Turns() } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
-    this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
+    this.#late = new LateRecords(store, onFailure);
+    this.#accepted = new AcceptedCuts(this.#late, this.#sent);
     this.#names = new ConversationNames(options.clock);
     const counting = segments !== undefined && countsTokens(segments);
-    const { findOf } = options;
-    const shared = { answers: this.#answers, names: this.#names, turns };
-    this.#read = new ReadStage({ find, findOf, counting, ...shared, boldness });
+    this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns, boldness });
     this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
-    const decide = this.#decide;
-    this.#persist = new PersistStage({ store, decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
+    const records = { sent: this.#sent, late: this.#late };
+    this.#persist = new PersistStage({ decisions, decide: this.#decide, render, ...records, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
     const edits = segments?.providerEdits;
     this.#providerEdit = edits ? new ProviderEditStage(edits, onFailure) : null;
@@ -139,9 +140,9 @@ export class RequestPipeline {
     await this.#providerEdit?.refused(model);
   }
 
-  /** Writes records that could not be written with their requests. Never rejects. */
+  /** Writes records that could not be written so far. Never rejects. */
   flush(): Promise<void> {
-    return this.#persist.flush();
+    return this.#late.flush();
   }
 
   /** Records that a provider accepted a request. Never rejects. */
@@ -202,9 +203,8 @@ export class RequestPipeline {
     const failure = state.failure ?? request.known.failure;
     if (failure === null || !mayResume) return request;
     const offline = { ...state, failure };
-    const offlineMatch = match ?? this.#findRemembered(incoming, policies, offline);
-    const recalled =
-      offlineMatch === match ? request : await this.#recall(incoming, policies, offline, offlineMatch, null);
+    const kept = match ?? this.#findRemembered(incoming, policies, offline);
+    const recalled = kept === match ? request : await this.#recall(incoming, policies, offline, kept, null);
     return { ...recalled, known: { ...recalled.known, failure } };
   }
 

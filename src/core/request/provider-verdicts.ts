@@ -5,6 +5,7 @@ import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import type { Store } from '../ports.ts';
+import type { LateRecords } from '../sent/late-records.ts';
 import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { foldAnswer } from './find-texts.ts';
 import type { ReadBody } from './read.ts';
@@ -20,15 +21,13 @@ const NOTE_WAIT_MS = 5_000;
 
 /** Remembers which cuts a provider has accepted. After that, a refusal does not trigger a resend without pruning. */
 export class AcceptedCuts {
-  readonly #store: Pick<Store, 'commit'>;
+  readonly #late: LateRecords;
   readonly #sent: SentMemory;
-  readonly #onFailure: FailureReporter;
   readonly #prefixes = new BoundedMap<string, true>(MAX_ACCEPTED);
 
-  constructor(store: Pick<Store, 'commit'>, sent: SentMemory, onFailure: FailureReporter) {
-    this.#store = store;
+  constructor(late: LateRecords, sent: SentMemory) {
+    this.#late = late;
     this.#sent = sent;
-    this.#onFailure = onFailure;
   }
 
   /** Sets `acceptedBefore` if the provider is known to have accepted its cuts. */
@@ -43,10 +42,8 @@ export class AcceptedCuts {
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
     const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
-    if (sent.length === 0) return;
     this.#sent.add(sent);
-    const noted = this.#store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
-    await noted.catch((cause: unknown) => this.#onFailure('past_not_noted', cause));
+    await this.#late.write(sent, NOTE_WAIT_MS);
   }
 }
 

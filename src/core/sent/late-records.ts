@@ -4,13 +4,13 @@ import type { SentMessage, Store } from '../ports.ts';
 
 /** Maximum number of waiting records: several hundred requests, some 200 bytes each. */
 const MAX_WAITING = 20_000;
-/** Maximum wait for another writer of the store, in milliseconds. */
+/** Maximum wait of a request for another writer of the store, in milliseconds. */
 const WAIT_MS = 1_000;
 
 /**
- * Records of messages that were sent while the store could not be written. They are written with the next opportunity.
- * Otherwise a later process would not know how these messages were sent, and might apply the record of another
- * conversation with the same results.
+ * Records about sent messages that could not be written. They wait for the next request that is stored. Otherwise a
+ * later process would not know how these messages were sent, and might apply the record of another conversation with
+ * the same results.
  */
 export class LateRecords {
   readonly #store: Pick<Store, 'commit'>;
@@ -26,13 +26,22 @@ export class LateRecords {
     for (const record of records) this.#waiting.set(record.prefix, record);
   }
 
-  /** Writes the waiting records; existing ones stay as they are. What cannot be written goes on waiting. Never rejects. */
+  /** Writes the waiting records; existing ones stay as they are. Never rejects. */
   async flush(): Promise<void> {
-    if (this.#waiting.size === 0) return;
     const sent = [...this.#waiting.values()];
     this.#waiting.clear();
+    await this.write(sent, WAIT_MS);
+  }
+
+  /**
+   * Writes records at once, or else with the next `flush`. Never rejects.
+   *
+   * @param waitMs - maximum wait for another writer of the store, in milliseconds
+   */
+  async write(sent: readonly SentMessage[], waitMs: number): Promise<void> {
+    if (sent.length === 0) return;
     try {
-      await this.#store.commit({ decisions: [], touch: [], sent }, WAIT_MS);
+      await this.#store.commit({ decisions: [], touch: [], sent }, waitMs);
     } catch (cause) {
       this.add(sent);
       this.#onFailure('past_not_noted', cause);
