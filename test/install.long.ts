@@ -18,7 +18,7 @@ function npmProgram(): string {
 }
 
 it.each([22, 24])(
-  'a clone installs from its lock and serves on Node %i where PATH has only node and npm',
+  'a clone installs from its lock file and serves on Node %i with only node and npm in PATH',
   async (major) => {
     const folder = mkdtempSync(join(tmpdir(), `mcp-pruner-install-${major}-`));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }), MAX_MS);

@@ -130,7 +130,7 @@ describe('the layers of the code', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('are all known', () => {
+  it('include every folder, and every listed folder exists', () => {
     const rooms = new Set(files.map(roomOf));
     expect([...rooms].filter((room) => layerOf(room) < 0)).toEqual([]);
     expect(layers.flat().filter((room) => !rooms.has(room))).toEqual([]);
@@ -141,7 +141,7 @@ describe('the layers of the code', () => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(seats)('name $part only in its folder and in the entry', ({ word, allowed }) => {
+  it.each(seats)('mention $part only in its folder and in the entry', ({ word, allowed }) => {
     const wrong = programs.filter((file) => !allowed.test(file) && word.test(sourceOf(file)));
     expect(wrong).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe('the layers of the code', () => {
     ).toEqual([]);
   });
 
-  it('keep a server without keys from loading their code', () => {
+  it('keep a server without access keys from loading the code for keys', () => {
     const ofKeys = /^(?:parts\/team\/keys\/(?!(?:errors|settings|part|seat\/check)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = programs

@@ -27,7 +27,7 @@ const manifest = JSON.parse(text('package.json')) as Readonly<
 >;
 
 describe('a build', () => {
-  it('keeps the parts that a running server may still load, replaces each file in one step, and deletes what is a week old', () => {
+  it('keeps parts that a running server may load, replaces files atomically, and deletes week-old parts', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-build-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     cpSync(dirname(compiled('cli.js')), folder, { recursive: true });

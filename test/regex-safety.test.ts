@@ -104,11 +104,11 @@ function slowOnes(of: readonly Pattern[], length: number, mostMs: number): strin
 }
 
 describe('every regular expression of the product', () => {
-  it('is found', () => {
+  it('is included in this test', () => {
     expect(patterns.length).toBeGreaterThan(100);
   });
 
-  it('backtracks in proportion to its input at worst; in the engine, where lines are short, never exponentially', () => {
+  it('backtracks linearly at worst, or never exponentially in the engine, where lines are short', () => {
     const unsafe = patterns.flatMap((pattern) => {
       const { reports } = analyse({ source: pattern.source, flags: pattern.flags });
       const bad = reports.filter(({ exponential }) => exponential || !inEngine(pattern));
@@ -117,11 +117,11 @@ describe('every regular expression of the product', () => {
     expect(unsafe).toEqual([]);
   });
 
-  it('answers at once on a hostile line of the greatest length that the engine reads', () => {
+  it('finishes almost instantly on a hostile line of the maximum length that the engine reads', () => {
     expect(slowOnes(patterns.filter(inEngine), MOST_OF_A_LINE, 15)).toEqual([]);
   });
 
-  it('answers soon on long hostile runs everywhere else', () => {
+  it('finishes quickly on long hostile runs outside the engine', () => {
     const outside = patterns.filter((pattern) => !inEngine(pattern));
     expect(slowOnes(outside, 6_000, 22)).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe('readers of untrusted texts and arguments', () => {
   ];
   units.push('Content of ', '\n', '\r', '--- ', 'a/', 'tee ', '"name" : "', '</', '<a\n', '0-', '<system-reminder>');
 
-  it.each(Object.entries(readers))('%s are read in time that grows with the text', (_name, read) => {
+  it.each(Object.entries(readers))('read %s in time that grows linearly with the text', (_name, read) => {
     for (const unit of units) {
       const text = unit.repeat(Math.ceil(200_000 / unit.length));
       expect(

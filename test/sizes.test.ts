@@ -26,14 +26,14 @@ function longFunctions(value: unknown, file: string, text: string): string[] {
 }
 
 describe('the sources', () => {
-  it('have no file that is too long', () => {
+  it('contain no file that is too long', () => {
     const long = files.flatMap(({ file, text }) =>
       linesOf(text) > MAX_FILE_LINES ? [`${file}: ${linesOf(text)}`] : [],
     );
     expect(long).toEqual([]);
   });
 
-  it('have no function that is too long to be read at once', () => {
+  it('contain no function that is too long to read at once', () => {
     const long = files.flatMap(({ file, text }) =>
       longFunctions(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file).body, file, text),
     );

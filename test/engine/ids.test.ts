@@ -18,7 +18,7 @@ const remarks = Array.from(
     `${words[i % 4]} ${['naming', 'tests', 'comments', 'style', 'layout'][i % 5]} in part ${'abcdefghij'[i % 10]} of it, ${i}.`,
 );
 
-describe('an id that a next call may name', () => {
+describe('an id that a later call may need', () => {
   it.each([
     ['a number', 'ID: 2836390288'],
     ['a hash', 'see commit f656fd4 for it'],
@@ -43,7 +43,7 @@ describe('an id that a next call may name', () => {
     expect(kept).not.toContain(again);
   });
 
-  it('is cut as data if every line has a new one', () => {
+  it('is cut as ordinary data if every line has a different id', () => {
     const lines = Array.from({ length: 600 }, (_, i) => `2026-05-01 INFO request req_${1_000_000 + i}a served`);
     expect(keptOf(lines, { origin: 'command', command: 'node server.js' }).length).toBeLessThan(100);
   });

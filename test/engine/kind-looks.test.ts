@@ -9,12 +9,12 @@ function kindOf(lines: readonly string[], sourceType?: 'docs'): { name: string; 
 
 const prose = Array.from({ length: 400 }, (_, i) => `It is said here for the ${i}th time that nothing ever happens`);
 
-it.each([4, 9, 33, 77])('a single heading makes a long text markdown, in whichever sample it is: line %i', (at) => {
+it.each([4, 9, 33, 77])('a single heading makes a long text markdown, whichever sample contains it: line %i', (at) => {
   expect(kindOf(prose, 'docs').name).toBe('text');
   expect(kindOf(prose.with(at, '# A heading'), 'docs').name).toBe('markdown');
 });
 
-it.each([0, 1])('the kind is decided by all lines if two samples disagree: every fifth from %i', (offset) => {
+it.each([0, 1])('all lines decide the kind if two samples disagree: every fifth line from %i', (offset) => {
   const code = Array.from({ length: 400 }, (_, i) => `  const value${i} = compute(${i});`);
   const mixed = code.map((line, i) =>
     i % 5 === offset ? `2026-01-02T03:04:${String(i % 60).padStart(2, '0')} up` : line,

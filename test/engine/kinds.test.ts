@@ -62,7 +62,7 @@ describe('source code', () => {
     expect(kept.filter((line) => line.includes('local_13_'))).toHaveLength(9);
   });
 
-  it('loses only whole blocks if it is a file that is read', () => {
+  it('loses only whole blocks if it was read from a file', () => {
     const { plan, kept } = prune({
       text: python,
       goal: 'refund_order',
@@ -80,7 +80,7 @@ describe('source code', () => {
     expect(one).not.toEqual(other);
   });
 
-  it('is ranked by the content after line numbers', () => {
+  it('with line numbers is ranked by the content after them', () => {
     const numbered = python
       .split('\n')
       .map((line, i) => `${String(i + 1).padStart(6)}\t${line}`)
@@ -91,7 +91,7 @@ describe('source code', () => {
     expect(kept.some((line) => line.endsWith('import os'))).toBe(true);
   });
 
-  it('is ranked alike if blank lines consist of a number and a tab', () => {
+  it('is ranked the same if blank lines consist of a line number and a tab', () => {
     const numbered = python
       .split('\n')
       .map((line, i) => `${i + 1}\t${line}`)
@@ -101,7 +101,7 @@ describe('source code', () => {
     expect(cuts(numbered).cut.length).toBeGreaterThan(100);
   });
 
-  it('keeps the definition of whatever the goal names, including a constant', () => {
+  it('keeps the definitions that the goal names, including constants', () => {
     const body = (name: string): string => many(20, (j) => `  const ${name}${j} = order.field${j} * ${j};`);
     const text = `const MAX_RETRIES = 5;\n\n${many(30, (k) => `function ${k === 17 ? 'put' : `step${k}`}(order) {\n${body(`v${k}x`)}\n}\n`)}`;
     const { kept, cut } = prune({
@@ -114,7 +114,7 @@ describe('source code', () => {
     expect(cut.length).toBeGreaterThan(300);
   });
 
-  it('in a window on a file is separated from the frame of the tool, whose lines stay', () => {
+  it('from a partial file read is separated from the frame of the tool, whose lines stay', () => {
     const window = python
       .split('\n')
       .slice(40, 160)
@@ -209,8 +209,8 @@ describe('documents', () => {
   });
 });
 
-describe('listed things', () => {
-  it('in columns aligned by blanks are a table, whose requested row stays', () => {
+describe('structured outputs', () => {
+  it('in columns aligned by spaces are treated as a table, and the requested row stays', () => {
     const row = (name: string, version: string): string => `${name.padEnd(28)}${version.padEnd(12)}MIT`;
     const text = `${row('name', 'version')}\n${many(120, (k) => row(k === 70 ? 'vitest' : `package-${k * 37}`, `${k % 9}.${k}.0`))}`;
     const { plan, kept } = prune({ text, goal: 'Which version of vitest is it?', hints: command('column -t list') });
@@ -220,7 +220,7 @@ describe('listed things', () => {
     expect(kept.length).toBeLessThan(60);
   });
 
-  it('of JSON lose whole elements only', () => {
+  it('in JSON lose only whole elements', () => {
     const records = Array.from({ length: 120 }, (_, k) => ({
       name: k === 70 ? 'lightning' : `package-${k}`,
       licence: 'MIT',
@@ -238,7 +238,7 @@ describe('listed things', () => {
     expect(rest.every((record) => Object.keys(record as object).length === 3)).toBe(true);
   });
 
-  it('of a table keep the header and the requested row', () => {
+  it('in table form keep the header and the requested row', () => {
     const text = `name,licence,size\n${many(200, (k) => (k === 90 ? 'lightning,MPL-2.0,77' : `package-${k},MIT,${k}`))}`;
     const { kept, cut } = prune({ text, goal: 'licence of lightning', hints: command('cat packages.csv') });
     expect(kept).toContain('name,licence,size');
@@ -246,7 +246,7 @@ describe('listed things', () => {
     expect(cut.length).toBeGreaterThan(100);
   });
 
-  it('of a tree keep the parents of an entry', () => {
+  it('in tree form keep the parents of an entry', () => {
     const text = many(
       60,
       (k) => `├─┬ dep-${k}@1.0.${k}\n│ ├── ${k === 33 ? 'picomatch@2.3.1' : `leaf-${k}@2.0.0`}\n│ └── other-${k}@3.0.0`,
@@ -286,7 +286,7 @@ describe('listed things', () => {
 });
 
 describe('any text', () => {
-  it('keeps the lines between the NO_PRUNE directives, to the end without a closing one', () => {
+  it('keeps the lines between NO_PRUNE directives, or to the end if there is no closing directive', () => {
     const quiet = many(100, (k) => `2024-05-01 INFO tick ${k}`);
     const { kept } = prune({ text: `${quiet}\n⟦NO_PRUNE_BEGIN⟧\n${quiet}`, goal: '', sourceType: 'logs' });
     expect(kept.filter((line) => line.includes('tick')).length).toBeGreaterThanOrEqual(100);

@@ -26,7 +26,7 @@ const piece = fc.oneof(
 );
 const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-test('lines and their tokens are the same in one pass as one by one', () => {
+test('estimating in one pass finds the same lines and tokens as line-by-line counting', () => {
   fc.assert(
     fc.property(text, (value) => {
       const { count, starts, tokens } = estimateLines(value, codesOf(value));

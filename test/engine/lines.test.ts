@@ -6,7 +6,7 @@ const text = fc
   .array(fc.constantFrom('\n', '\r\n', 'a', 'abc', 'abcd', 'a line of some length', '\u2028', '😀'), { maxLength: 60 })
   .map((parts) => parts.join(''));
 
-it('lines begin after each line end, however short or long they are, and are counted alike', () => {
+it('a line starts after each line end, however short or long it is, and both counts agree', () => {
   fc.assert(
     fc.property(text, (text) => {
       const starts = [0];

@@ -21,7 +21,7 @@ function rulesOf(lines: readonly string[], goal: string, hints: Hints): Map<numb
   );
 }
 
-it('a name of joined words is one term: its parts do not count elsewhere in a listing', () => {
+it('a hyphenated name is one term: its parts do not count elsewhere in a listing', () => {
   const rules = rulesOf(LISTING, 'Is better-sqlite3 installed?', { origin: 'listing', command: 'find node_modules' });
   expect(rules.get(121)).toBe('named');
   expect([...rules.values()].filter((rule) => rule !== '').length).toBeLessThan(40);
@@ -33,7 +33,7 @@ it('the parts of a name count as words if the text does not contain the whole na
   expect(others.some((line, i) => line.includes('better') && rules.get(i + 1) === 'kept')).toBe(true);
 });
 
-it('a line with an identifier of the goal stays if it is rare in the text', () => {
+it('a line with an identifier from the goal stays if the identifier is rare in the text', () => {
   const code = Array.from({ length: 300 }, (_, i) =>
     i === 171 ? '    total += retry_budget' : `    total += step(${i})`,
   );
@@ -48,7 +48,7 @@ it('a unique line stays in a repetitive log, whatever the goal', () => {
   expect(rulesOf(log, 'why are requests slow', { origin: 'command', command: 'cat app.log' }).get(211)).toBe('news');
 });
 
-it('a verb at the beginning of a sentence is not a goal term, but later in it the same word is', () => {
+it('a verb at the beginning of a sentence is not a goal term, but the same word later in it is', () => {
   expect(goalTerms('Read the manifest\n- open the reader').map(({ word }) => word)).toEqual(['manifest', 'reader']);
   expect(goalTerms('when is the manifest open').map(({ word }) => word)).toContain('open');
 });

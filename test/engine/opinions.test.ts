@@ -21,7 +21,7 @@ function choiceOf(value: readonly number[]): Choice {
   };
 }
 
-describe('an opinion of a line', () => {
+describe('an opinion about a line', () => {
   it('changes the value of its line, unless it is 0.5 or missing', () => {
     const opinions = Float64Array.from([1, 0.5, Number.NaN, 0.25, 0]);
     const { value } = withOpinions(opinions, choiceOf([0.2, 0.2, 0.2, 0.2, 0.2]));
@@ -79,7 +79,7 @@ describe('an opinion of a line', () => {
 });
 
 describe('the lines that are sent to another backend', () => {
-  it('are all lines with a word if they fit, otherwise the most relevant ones, each content once', () => {
+  it('are all lines that contain words if they fit, otherwise the most relevant, without duplicates', () => {
     const text = `${'one sentence that fifty lines of this text have in common with each other\n'.repeat(50)}\n---\nthe voucher is printed\n${'and another sentence that fifty more lines of it have in common too\n'.repeat(50)}`;
     const input = { text, goal: 'where is the voucher printed?', sourceType: 'docs' as const };
     expect(sampleLines(input, 200)).toHaveLength(101);

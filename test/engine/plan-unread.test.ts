@@ -14,7 +14,7 @@ it('a nearly blank text is left whole without analysis', () => {
   });
 });
 
-it('counting its lines past the deadline is reported as a time-out, so that the text is returned unchanged', () => {
+it('counting lines past the deadline is reported as a timeout, and the text stays whole', () => {
   const late = planPrune({ text, goal: 'x', limits, shouldStop: () => true });
   expect(late).toMatchObject({ cuts: [], warnings: ['timeout'] });
   const job = {

@@ -79,7 +79,7 @@ describe('planPrune on any text and any options', () => {
     );
   });
 
-  it('keeps the limits of a caller, in order, without overlap', () => {
+  it('respects the limits of the caller, with cuts in order and without overlap', () => {
     fc.assert(
       fc.property(input, (given) => {
         const { cuts, lineCount, warnings } = planPrune({ ...given, asked: true });
@@ -100,7 +100,7 @@ describe('planPrune on any text and any options', () => {
     );
   });
 
-  it('keeps lines verbatim: the kept text and the cut ranges make the original', () => {
+  it('keeps lines verbatim: the kept text and the cut ranges together restore the original', () => {
     fc.assert(
       fc.property(input, (given) => {
         const lines = splitLines(given.text);
@@ -131,7 +131,7 @@ describe('planPrune on any text and any options', () => {
     );
   });
 
-  it('gives the same plan again', () => {
+  it('returns the same plan for the same input', () => {
     fc.assert(
       fc.property(input, (given) => {
         expect(planPrune(given)).toEqual(planPrune(given));
@@ -140,7 +140,7 @@ describe('planPrune on any text and any options', () => {
     );
   });
 
-  it('never cuts what a directive or a frame protects', () => {
+  it('never cuts lines that a directive or a frame protects', () => {
     fc.assert(
       fc.property(input, (given) => {
         const lines = splitLines(given.text);

@@ -65,7 +65,7 @@ describe('the protected lines', () => {
     expect(rulesOf(['a', 'Tests: 3 passed', 'b', 'c'], ran('x'), 'logs')).toEqual(['edge', 'summary', '', 'edge']);
   });
 
-  it('of a log that the caller declares a document: its own protected lines and headings', () => {
+  it('of a log declared as a document: the protected lines of a log, and headings', () => {
     const lines = [
       '2026-01-02T03:04:05 a',
       '2026-01-02T03:04:06 error',
@@ -86,18 +86,18 @@ describe('the protected lines', () => {
     expect(rulesOf(lines, ran('git diff'))).toEqual([...Array(4).fill('diff-header'), '', '', '']);
   });
 
-  it('of a listing: failures other than names, the sum below a tree, both ends', () => {
+  it('of a listing: failures that are not names, the total below a tree, both ends', () => {
     const lines = ['./src:', 'error.ts', 'find: ERROR: cannot read ./b', '', '2 directories, 1 file', 'd'];
     expect(rulesOf(lines, { origin: 'listing' })).toEqual(['edge', '', 'failure', '', 'structure', 'edge']);
   });
 
-  it('of JSON: what opens and closes the elements', () => {
+  it('of JSON: the brackets around the elements', () => {
     const items = Array.from({ length: 30 }, (_, k) => `  ${k}${k < 29 ? ',' : ''}`);
     const rules = rulesOf(['[', ...items, ']'], read('a.json'));
     expect([rules[0], rules[5], rules.at(-1)]).toEqual(['structure', '', 'structure']);
   });
 
-  it('of a table: its head with the ruler, the last row', () => {
+  it('of a table: the header with its separator line, and the last row', () => {
     const rows = Array.from({ length: 6 }, (_, k) => `| ${k} | b | c |`);
     expect(rulesOf(['| a | b | c |', '|---|---|---|', ...rows], read('a.csv'))).toEqual([
       'structure',

@@ -63,7 +63,7 @@ it('headings and fences of a document are never cut while the ratio is below the
   expect(gone.filter((line) => line.startsWith('#') || line.startsWith('```'))).toEqual([]);
 });
 
-it('a title underlined with tildes opens no fence: what follows can be cut line by line', () => {
+it('a title underlined with tildes opens no fence: the lines below it can be cut individually', () => {
   const part = (i: number): string =>
     [`Voucher ${i}`, '~~~~~~~~~~~~~', '', `Voucher ${i} is paid on day ${i}.`, ''].join('\n');
   const text = Array.from({ length: 30 }, (_, i) => part(i)).join('\n');

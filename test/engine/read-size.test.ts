@@ -47,7 +47,7 @@ it('a file stays whole unless cuts save 8,000 tokens, because it may be edited',
   expect(saved.at(-1)).toBeGreaterThan(8_000);
 });
 
-it('a file is cut for less if the call asks a question, and a log always', () => {
+it('a file is cut for a smaller saving if the call asks a question, and a log is always cut', () => {
   expect(tokensCut(80, askedOf)).toBeGreaterThan(1_000);
   const log = Array.from({ length: 400 }, (_, i) => `2026-05-01 10:00:${i % 60} INFO request ${i} served`).join('\n');
   const { cuts } = planPrune({

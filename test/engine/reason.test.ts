@@ -14,7 +14,7 @@ const log: PruneInput = {
   limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
 };
 
-it('the reason of a cut of repeated log lines names their words, not their times', () => {
+it('the reason for a cut of repeated log lines contains their words, not their times', () => {
   const reasons = planPrune(log)
     .cuts.map(({ reason }) => reason)
     .filter((reason) => reason.startsWith('journal répétitif'));
@@ -22,8 +22,8 @@ it('the reason of a cut of repeated log lines names their words, not their times
   for (const reason of reasons) expect(reason).toBe('journal répétitif: INFO GET');
 });
 
-describe('the language of reasons', () => {
-  it('changes only their words', () => {
+describe('the reason language', () => {
+  it('changes only the wording of reasons', () => {
     for (const input of [
       log,
       { ...log, text: sourceFile(90), hints: { origin: 'read' as const, path: 'a.ts', question: true } },
@@ -37,11 +37,11 @@ describe('the language of reasons', () => {
     }
   });
 
-  it.each(REASON_LANGUAGES)('has every reason in %s, valid in a marker', (language) => {
+  it.each(REASON_LANGUAGES)('provides every reason in %s, in words that are valid in a marker', (language) => {
     for (const words of Object.values(REASONS[language])) expect(cleanReason(words)).toBe(words);
   });
 
-  it('applies to new cuts only: sent reasons stay when the setting changes', async () => {
+  it('applies only to new cuts: reasons that were sent stay when the setting changes', async () => {
     const store = openStore();
     const body = chatBody(oneResult(serverLog(300)));
     const first = await openRewriter({ store }).rewrite(body);

@@ -55,12 +55,12 @@ describe('the folders of the engine', () => {
     expect(circle()).toEqual([]);
   });
 
-  it('use the family of a text only where kinds are distinguished', () => {
+  it('use the family of a text only in kinds/', () => {
     const asking = files.filter((file) => !file.startsWith('kinds/') && /\bfamily\b/.test(sourceOf(file)));
     expect(asking).toEqual([]);
   });
 
-  it('use the name of a kind only where kinds are distinguished', () => {
+  it('use the name of a kind only in kinds/ and in types.ts', () => {
     const named = /['"](?:test-run|build-log|grep|python|markdown|listing)['"]/;
     const allowed = ['types.ts'];
     const wrong = files.filter(

@@ -43,7 +43,7 @@ describe('the same file', () => {
 });
 
 describe('entries that are cut boldly', () => {
-  it('keep the line of a failure in JSON', () => {
+  it('keep the line that reports a failure in JSON', () => {
     const tests = Array.from(
       { length: 200 },
       (_, i) => `    {\n      "title": "case ${i}",\n      "status": "passed"\n    },`,

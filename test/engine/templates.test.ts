@@ -11,7 +11,7 @@ const piece = fc.oneof(
   },
 );
 
-test('a shape is the same read in one pass as run by run', () => {
+test('the shape of a line is the same when read in one pass as run by run', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
       const codes = codesOf(pieces.join(''));

@@ -16,11 +16,11 @@ describe('the table of errors', () => {
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it('has each code once, in the product and in its parts together', () => {
+  it('contains each code once across the product and its parts', () => {
     expect(new Set(rows.map(([code]) => code)).size).toBe(rows.length);
   });
 
-  it('uses only numbers that servers may choose', () => {
+  it('takes its own numbers only from the range that JSON-RPC leaves to servers', () => {
     const chosen = rows.flatMap(([code, { rpc }]) => (rpc === null || rpc < -32599 ? [] : [[code, rpc]]));
     for (const [, rpc] of chosen) expect(rpc).toSatisfy((it: number) => it >= -32099 && it <= -32000);
   });
@@ -33,7 +33,7 @@ describe('the table of errors', () => {
     expect(codes).toHaveLength(Object.keys(fallbackTable).length);
   });
 
-  it('gives each remedy in whole sentences', () => {
+  it('states each remedy in complete sentences', () => {
     expect(rows.filter(([, { hint }]) => !/^\S.*[.}]$/.test(hint)).map(([code]) => code)).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ async function segmentsOf(replica: Replica): Promise<readonly StoredSegment[]> {
 }
 
 describe('a conversation that passes its budget', () => {
-  it('is brought well below it in one step, which then stays', async () => {
+  it('is reduced well below the budget in one step, which later turns repeat', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = new Work();
     let before: Buffer = Buffer.alloc(0);
@@ -60,7 +60,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('keeps what the work still needs', async () => {
+  it('keeps the texts that the work still needs', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = new Work();
     const old = work.tool('read_file', { path: 'src/edited.ts' }, sourceFile(7, 90));
@@ -87,7 +87,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.steps[0]?.tokensBefore).toBeGreaterThan(Math.max(100_000, 0.4 * (threshold ?? 0)));
   });
 
-  it('is, with `auto`, 40 % of the length at which the client compacted three times in this project', async () => {
+  it('is collected with `auto` at 40 % of the length of three client compactions in this project', async () => {
     const store = openStore();
     const thresholds = new LearnedThresholds(store.compactions, () => expect.unreachable());
     const replica = new Replica({ budget: 'auto', minPruneChars: 1e9, thresholds, store });
@@ -175,7 +175,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.steps).toHaveLength(1);
   });
 
-  it('has the same bytes from another process, and after a restart', async () => {
+  it('is forwarded with the same bytes by another process, and after a restart', async () => {
     const path = join(tempFolder(), 'store.db');
     const parts = { budget: BUDGET, minPruneChars: 1e9 };
     const here = new Replica({ ...parts, store: openStore(path) });
@@ -192,7 +192,7 @@ describe('a conversation that passes its budget', () => {
     expect(there.steps).toEqual([]);
   });
 
-  it('has the same bytes if only its beginning is remembered, to which the step does not apply', async () => {
+  it('is forwarded with the same bytes by a process that saw only its beginning before the step', async () => {
     const path = join(tempFolder(), 'store.db');
     const parts = { budget: 2 * BUDGET, minPruneChars: 1e9 };
     const here = new Replica({ ...parts, store: openStore(path) });
@@ -220,7 +220,7 @@ describe('a conversation that passes its budget', () => {
     expect(contentAt((await replica.send(work.messages)).body, index)).toBe(work.messages[index]?.content);
   });
 
-  it('does not change a branch of the conversation from before the step', async () => {
+  it('leaves a branch from before the step unchanged', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     await replica.send(work.messages);
@@ -231,7 +231,7 @@ describe('a conversation that passes its budget', () => {
     expect(stashed((await replica.send(work.messages)).body).length).toBeGreaterThan(0);
   });
 
-  it('works for a client that changes its last messages each time', async () => {
+  it('is collected only once if the client changes its last messages each time', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);
     const reminded = (text: string) => [
@@ -264,7 +264,7 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toContain('not_collected');
   });
 
-  it('records an event of the step', async () => {
+  it('records the step as an event', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const { conversationId } = await replica.send(reading(22).messages);
     const events = await replica.store.events({ runId: conversationId, fromSeq: 0, limit: 10 });

@@ -74,7 +74,7 @@ function aside({ body }: RewrittenRequest): number[] {
 const contentOf = (messages: readonly Message[], index: number): string => String(messages[index]?.content);
 
 describe('a conversation that continues after its cache has expired', () => {
-  it('has its old results put aside once; then each request begins with the previous one', async () => {
+  it('has its old results stashed once, and each later request begins with the previous one', async () => {
     const session = new Session().read(14);
     const { replica, work } = session;
     expect(aside(await session.send())).toEqual([]);
@@ -96,7 +96,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('gives back every result, and sends the same bytes from another process', async () => {
+  it('can have every result recovered, and is sent with the same bytes by another process', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const session = new Session({ clock, store }).read(14);
     await session.send();
@@ -110,46 +110,49 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(other.body.equals(cold.body)).toBe(true);
   });
 
-  it.skipIf(!hasPostgres)('is decided once by all replicas on one PostgreSQL, and by two at once alike', async () => {
-    const clock = manualClock();
-    const url = await database();
-    const opened = async () => {
-      const store = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
-      afterwards(() => store.close());
-      await store.ready();
-      return store;
-    };
-    const session = new Session({ clock, store: await opened() }).read(14);
-    const { messages } = session.work;
-    const { conversationId } = await session.send();
-    const one = session.replica;
-    await one.store.ledger.add([turnOf(conversationId, clock.now)], []);
-    const parts = { cold: 'on', minPruneChars: 1e9, clock } as const;
-    const two = new Replica({ ...parts, store: await opened() });
-    const three = new Replica({ ...parts, store: await opened() });
-    clock.now += 31 * MINUTE;
-    const [first, same] = await Promise.all([one.send(messages), two.send(messages)]);
-    expect(aside(first).length).toBeGreaterThan(5);
-    expect(same.body.equals(first.body)).toBe(true);
-    expect((await three.send(messages)).body.equals(first.body)).toBe(true);
-    expect(three.steps).toEqual([]);
-    clock.now += MINUTE;
-    const last = messageBytes(first.body);
-    for (const other of [three, two, one]) {
-      const { body } = await other.send([...messages, { role: 'user', content: 'Go on.' }]);
-      expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
-    }
-    expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
-  });
+  it.skipIf(!hasPostgres)(
+    'gets one decision for all replicas on one PostgreSQL, even if two decide at the same time',
+    async () => {
+      const clock = manualClock();
+      const url = await database();
+      const opened = async () => {
+        const store = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
+        afterwards(() => store.close());
+        await store.ready();
+        return store;
+      };
+      const session = new Session({ clock, store: await opened() }).read(14);
+      const { messages } = session.work;
+      const { conversationId } = await session.send();
+      const one = session.replica;
+      await one.store.ledger.add([turnOf(conversationId, clock.now)], []);
+      const parts = { cold: 'on', minPruneChars: 1e9, clock } as const;
+      const two = new Replica({ ...parts, store: await opened() });
+      const three = new Replica({ ...parts, store: await opened() });
+      clock.now += 31 * MINUTE;
+      const [first, same] = await Promise.all([one.send(messages), two.send(messages)]);
+      expect(aside(first).length).toBeGreaterThan(5);
+      expect(same.body.equals(first.body)).toBe(true);
+      expect((await three.send(messages)).body.equals(first.body)).toBe(true);
+      expect(three.steps).toEqual([]);
+      clock.now += MINUTE;
+      const last = messageBytes(first.body);
+      for (const other of [three, two, one]) {
+        const { body } = await other.send([...messages, { role: 'user', content: 'Go on.' }]);
+        expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
+      }
+      expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
+    },
+  );
 
-  it('stays whole if that is switched off', async () => {
+  it('stays whole if cold stashing is switched off', async () => {
     const session = new Session({ cold: 'off' }).read(14);
     const first = await session.send();
     expect((await session.pause(31).send()).body.equals(first.body)).toBe(true);
     expect([session.replica.steps, session.replica.sums]).toEqual([[], []]);
   });
 
-  it('is judged again after a request that came in time and was not answered', async () => {
+  it('is checked again after a request that was in time but got no answer', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const before = new Session({ clock, store }).read(14);
     const { conversationId } = await before.send();
@@ -160,7 +163,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await after.send(before.work.messages)).length).toBeGreaterThan(5);
   });
 
-  it('finds the last answer in the ledger after a restart', async () => {
+  it('has its last answer read from the ledger after a restart', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const before = new Session({ clock, store }).read(14);
     const { conversationId } = await before.send();
@@ -211,7 +214,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await session.pause(10_000).send())).toEqual([]);
   });
 
-  it('computes the checksums of a body once, for itself and for the ledger', async () => {
+  it('has the checksums of a body computed only once, also for the ledger', async () => {
     const session = new Session().read(14);
     const rewritten = await session.replica.send(session.work.messages);
     const sums = checksumsOf(rewritten);
@@ -219,7 +222,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(checksumsOf(rewritten)).toBe(sums);
   });
 
-  it("leaves the user's own long texts, however old they are", async () => {
+  it("keeps the user's own long texts, however old they are", async () => {
     const session = new Session();
     const own = session.work.say('user', sourceFile(40, 99));
     session.work.say('assistant', 'Understood.');
@@ -232,7 +235,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(contentOf(messagesOf((await session.send()).body), own)).toBe(contentOf(session.work.messages, own));
   });
 
-  it('leaves a conversation that has only newest messages, however large they are', async () => {
+  it('keeps all results if every message is among the newest, however large they are', async () => {
     const session = new Session();
     for (let i = 0; i < 5; i++) {
       session.work.tool('read_file', { path: `src/large${i}.ts` }, sourceFile(40, i), `Now large ${i}.`);
@@ -246,32 +249,35 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
   });
 
-  it('has the outputs of commands put aside up to the newest twelve messages', async () => {
+  it('has command outputs stashed, except in the newest twelve messages', async () => {
     const session = new Session();
     for (let i = 0; i < 14; i++) session.work.tool('bash', { command: `make ${i}` }, sourceFile(7, i));
     await session.send();
     expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
   });
 
-  it.each(['on', 'measure'] as const)('has results put aside that another one has read as well: %s', async (cold) => {
-    const clock = manualClock();
-    const store = openStore(':memory:', clock, 1_000 * MINUTE);
-    const counted = [];
-    for (const question of ['Why does the checkout fail?', 'Why is the mailer slow?']) {
-      const session = new Session({ cold, clock, store, minPruneChars: 1_000 });
-      session.work.messages[1] = { role: 'user', content: question };
-      session.work.tool('bash', { command: `echo ${question}` }, question);
-      if (counted.length > 0) session.work.idle(2); // calls have other ids
-      session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
-      session.read(14);
-      await session.send();
-      await session.pause(31).send();
-      const { conversations, results } = session.replica.sums[0]?.fields ?? {};
-      counted.push({ conversations, results });
-    }
-    expect(counted[0]).toEqual({ conversations: 1, results: 9 });
-    expect(counted[1]).toEqual(counted[0]);
-  });
+  it.each(['on', 'measure'] as const)(
+    'has results stashed that another conversation has read as well: %s',
+    async (cold) => {
+      const clock = manualClock();
+      const store = openStore(':memory:', clock, 1_000 * MINUTE);
+      const counted = [];
+      for (const question of ['Why does the checkout fail?', 'Why is the mailer slow?']) {
+        const session = new Session({ cold, clock, store, minPruneChars: 1_000 });
+        session.work.messages[1] = { role: 'user', content: question };
+        session.work.tool('bash', { command: `echo ${question}` }, question);
+        if (counted.length > 0) session.work.idle(2); // calls have other ids
+        session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
+        session.read(14);
+        await session.send();
+        await session.pause(31).send();
+        const { conversations, results } = session.replica.sums[0]?.fields ?? {};
+        counted.push({ conversations, results });
+      }
+      expect(counted[0]).toEqual({ conversations: 1, results: 9 });
+      expect(counted[1]).toEqual(counted[0]);
+    },
+  );
 
   it('stashes no results below 3,000 tokens', async () => {
     const session = new Session().read(9);
@@ -279,7 +285,7 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(aside(await session.pause(31).send())).toEqual([]);
   });
 
-  it('judges the same pause once, also if the request is repeated', async () => {
+  it('has each pause checked only once, even if the request is repeated', async () => {
     const session = new Session().read(14);
     await session.send();
     session.pause(31);
@@ -291,14 +297,17 @@ describe('a conversation that continues after its cache has expired', () => {
 });
 
 describe('a change', () => {
-  it.each(['model', 'tools', 'system'])('of the %s is a cold moment, because it clears the cache', async (why) => {
-    const session = new Session().read(14);
-    await session.send({ [why]: 'another' });
-    expect(aside(await session.send()).length).toBeGreaterThan(5);
-    expect(session.replica.steps).toMatchObject([{ why }]);
-  });
+  it.each(['model', 'tools', 'system'])(
+    'of the %s counts as a cold moment, because it clears the cache',
+    async (why) => {
+      const session = new Session().read(14);
+      await session.send({ [why]: 'another' });
+      expect(aside(await session.send()).length).toBeGreaterThan(5);
+      expect(session.replica.steps).toMatchObject([{ why }]);
+    },
+  );
 
-  it('of model is not that an answer names a model where its request named none', async () => {
+  it('of the model is not assumed if an answer names a model that its request did not name', async () => {
     const session = new Session().read(14);
     const main = await session.send({ model: 'llama-4' });
     const unnamed: typeof openaiChat = { ...openaiChat, scan: (...of) => ({ ...openaiChat.scan(...of), model: '' }) };
@@ -311,7 +320,7 @@ describe('a change', () => {
 describe('a compaction by the client', () => {
   const summary = 'This session is being continued from a previous conversation that ran out of context.';
 
-  it('is a cold moment for the results that the client kept', async () => {
+  it('counts as a cold moment for the results that the client kept', async () => {
     const session = new Session();
     session.work.messages[1] = { role: 'user', content: summary };
     const first = await session.read(14).send();
@@ -320,7 +329,7 @@ describe('a compaction by the client', () => {
     expect((await session.send()).body.equals(first.body)).toBe(true);
   });
 
-  it('is one as well if the conversation keeps its id, and not again with the next request', async () => {
+  it('is also a cold moment if the conversation keeps its id, but not again at the next request', async () => {
     const session = new Session();
     session.work.messages[1] = { role: 'user', content: summary };
     await session.send({ summary: 'of an earlier compaction' });
@@ -330,7 +339,7 @@ describe('a compaction by the client', () => {
     expect(session.replica.steps).toMatchObject([{ why: 'compaction' }]);
   });
 
-  it('changes nothing in the request for the summary itself', async () => {
+  it('leaves the request for the summary itself unchanged', async () => {
     const session = new Session().read(14);
     await session.send();
     session.work.say('user', 'Your task is to create a detailed summary of the conversation so far.');
@@ -347,7 +356,7 @@ describe('a side request with another model', () => {
     expect(session.replica.steps).toEqual([]);
   });
 
-  it('leaves it warm also if it is the first one after a restart', async () => {
+  it('leaves that cache warm even as the first request after a restart', async () => {
     const [clock, store] = [manualClock(), openStore()];
     const before = new Session({ clock, store }).read(14);
     const main = await before.send();
@@ -371,8 +380,8 @@ describe('an answer that another process received', () => {
   });
 });
 
-describe('results that stay when others are put aside', () => {
-  it('are what the work still needs', async () => {
+describe('the results that stay when others are stashed', () => {
+  it('are those that the work still needs', async () => {
     const session = new Session({ neverPruneTool: (name) => name === 'keep_me' });
     const { work, replica } = session;
     const log = (seed: number): string => serverLog(20, seed);
@@ -407,7 +416,7 @@ describe('results that stay when others are put aside', () => {
     expect(replica.sums).toMatchObject([{ fields: { results: gone.length } }]);
   });
 
-  it('include results whose lines were recovered', async () => {
+  it('include results with recovered lines', async () => {
     const store = openStore();
     const session = new Session({ store, minPruneChars: 1_000 });
     const index = session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
@@ -419,7 +428,7 @@ describe('results that stay when others are put aside', () => {
     expect(gone).not.toContain(index);
   });
 
-  it('come back whole by a pin', async () => {
+  it('include a stashed result, whole again, once it is pinned', async () => {
     const session = new Session().read(14);
     await session.send();
     const [index = 0] = aside(await session.pause(31).send());
@@ -435,8 +444,8 @@ describe('results that stay when others are put aside', () => {
   });
 });
 
-describe('a result that was cut before it is put aside', () => {
-  it('keeps its prune id, of which the one marker names all lines', async () => {
+describe('a result that was cut before it is stashed', () => {
+  it('keeps its prune id, and its single marker names all lines', async () => {
     const session = new Session({ minPruneChars: 1_000 });
     const text = serverLog(300, 1);
     const index = session.work.tool('bash', { command: 'npm start' }, text);
@@ -449,7 +458,7 @@ describe('a result that was cut before it is put aside', () => {
   });
 });
 
-describe('with `measure`', () => {
+describe('the setting `measure`', () => {
   it('changes no request, and counts each result once', async () => {
     const clock = manualClock();
     const store = openStore(':memory:', clock, 1_000 * MINUTE);
@@ -465,8 +474,8 @@ describe('with `measure`', () => {
   });
 });
 
-describe('the first recovery of a result that was put aside', () => {
-  it('counts as coming back; further ones do not', async () => {
+describe('the first recovery of a stashed result', () => {
+  it('is counted, and further recoveries are not', async () => {
     const session = new Session().read(14);
     await session.send();
     const cold = await session.pause(31).send();
@@ -478,7 +487,7 @@ describe('the first recovery of a result that was put aside', () => {
     expect([...times, await marks.noteGivenOut(['prn_000000000000'])]).toEqual([[pruneId], [], []]);
   });
 
-  it('is booked once, however many recoveries come at the same time', async () => {
+  it('is booked once, even with several recoveries at the same time', async () => {
     const session = new Session().read(14);
     await session.send();
     const cold = await session.pause(31).send();
@@ -493,7 +502,7 @@ describe('the first recovery of a result that was put aside', () => {
   });
 });
 
-describe('an error of a tool', () => {
+describe('a tool error', () => {
   it.each([
     ['Error: ENOENT', {}],
     ['output\nexit code: 1', {}],

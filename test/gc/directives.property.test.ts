@@ -98,7 +98,7 @@ describe('with any directives about the segments of a conversation', () => {
     );
   }, 60_000);
 
-  it('pinned texts stay whole, stashed ones become a marker that recovers them, deleted ones a marker that does not', async () => {
+  it('pinned texts stay whole, others become markers, which recover stashed but not deleted texts', async () => {
     await fc.assert(
       fc.asyncProperty(
         works,
@@ -142,7 +142,7 @@ describe('with any directives about the segments of a conversation', () => {
     );
   }, 60_000);
 
-  it('the next request begins with the bytes of this one, in this process, in another, and after a restart', async () => {
+  it('each request begins with the bytes of the previous one, in any process and after a restart', async () => {
     await fc.assert(
       fc.asyncProperty(works, works, actions, async (work, more, what) => {
         const path = join(tempFolder(), 'store.db');

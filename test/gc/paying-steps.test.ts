@@ -41,7 +41,7 @@ function readTwice(work = new Work()): { readonly work: Work; readonly first: nu
 }
 
 describe('a file that was read again', () => {
-  it('loses its older reading once that pays, in one step that stays', async () => {
+  it('has its older reading stashed once that pays, in one step that lasts', async () => {
     const replica = new Replica(PARTS);
     const { work, first, again } = readTwice();
     const sent = await untilStep(replica, work);
@@ -57,7 +57,7 @@ describe('a file that was read again', () => {
     expect(replica.failures).toEqual([]);
   });
 
-  it('keeps its older reading if little was shown again, if another file has its name, or if it is pinned', async () => {
+  it('keeps its older reading if little was read again, another file has the same name, or it is pinned', async () => {
     const keeps: ((work: Work) => void)[] = [
       (work) => void work.tool('read_file', { path: BIG, offset: 3 }, 'const a = 1;\n'),
       (work) => void work.tool('read_file', { path: `packages/b/${BIG}` }, sourceFile(80, 3)),
@@ -95,7 +95,7 @@ describe('a file that was read again', () => {
     expect(contentAt(body, again)).toBe(work.messages[again]?.content);
   });
 
-  it('has the same bytes from another process, after a restart, and if no step would be made any more', async () => {
+  it('has the same bytes from another process, after a restart, and with such steps switched off', async () => {
     const path = join(tempFolder(), 'store.db');
     const here = new Replica({ ...PARTS, store: openStore(path) });
     const { work } = readTwice();
@@ -128,7 +128,7 @@ describe('a file that was read again', () => {
     expect(replica.steps).toHaveLength(1);
   });
 
-  it('stays whole behind reasoning that the model checks, and not behind reasoning of an older model', async () => {
+  it('stays whole after reasoning that the model verifies, but not after reasoning of an older model', async () => {
     for (const [model, steps] of [
       ['gpt-6.2', 0],
       ['an-unknown-model', 0],

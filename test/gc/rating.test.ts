@@ -6,7 +6,7 @@ const SOURCE = sourceFile(12);
 const LOG = serverLog(80);
 
 describe('a segment is collected sooner', () => {
-  it('when its file was edited later than it was read', async () => {
+  it('when its file was edited after it was read', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
@@ -67,7 +67,7 @@ describe('a segment is collected sooner', () => {
     );
   });
 
-  it('when it has not been referred to for long', async () => {
+  it('when nothing has referred to it for a long time', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('bash', { command: 'npm run first' }, LOG);
@@ -81,7 +81,7 @@ describe('a segment is collected sooner', () => {
     expect(logs[0]?.reason).toMatch(/nothing referred to it in the 5\d messages since/);
   });
 
-  it('by its type: a log before code, code before words, and those before a decision', async () => {
+  it('depending on its type: a log before code, code before prose, prose before a decision', async () => {
     const replica = new Replica();
     const work = new Work();
     const words = 'The orders are charged twice when the basket is sent again while the first charge waits. '.repeat(8);
@@ -97,7 +97,7 @@ describe('a segment is collected sooner', () => {
   });
 });
 
-describe('a segment is no candidate', () => {
+describe('a segment is not a candidate', () => {
   async function reasons(work: Work, over: Parameters<Replica['analyze']>[0] = {}): Promise<string> {
     const replica = new Replica();
     await replica.send(work.messages);
@@ -132,7 +132,7 @@ describe('a segment is no candidate', () => {
     expect(await reasons(work)).toContain('src/orders.ts');
   });
 
-  it('when the caller works on the file, or has just said it', async () => {
+  it('when the caller works on its file, or has just mentioned the file', async () => {
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
     work.idle(30);
@@ -163,7 +163,7 @@ describe('a segment is no candidate', () => {
 });
 
 describe('the examined segments', () => {
-  it('belong to a task’s conversation if a task is named, and otherwise to all active ones', async () => {
+  it('belong to the conversation of the named task, or to all active conversations if none is named', async () => {
     const replica = new Replica();
     for (const task of ['checkout', 'invoices']) {
       const work = new Work();
@@ -197,7 +197,7 @@ describe('the examined segments', () => {
     expect(one?.score).toBeGreaterThan(two?.score ?? 1);
   });
 
-  it('exclude conversations of yesterday, and have the ages of today’s parts', async () => {
+  it('exclude yesterday’s conversations, and report the ages of today’s segments', async () => {
     const replica = new Replica();
     const old = new Work();
     old.tool('read_file', { path: 'src/old.ts' }, SOURCE);

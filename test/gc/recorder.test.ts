@@ -66,7 +66,7 @@ const written = (batches: readonly SegmentBatch[]) =>
   batches.map(({ whole, turns, segments }) => [whole, turns, segments.map(({ id }) => id).join('')]);
 
 describe('recording requests', () => {
-  it('keeps the client, and the first words of the user only if that is allowed', async () => {
+  it('stores the client, and the first words of the user only if that is allowed', async () => {
     for (const [keeps, opening] of [
       [true, 'Mend the cart'],
       [false, ''],
@@ -78,7 +78,7 @@ describe('recording requests', () => {
     }
   });
 
-  it('writes new segments, and counts requests without any together', async () => {
+  it('writes new segments, and combines the count of requests without new segments', async () => {
     const { batches, recorder } = recording();
     const all = request(['a', 'b', 'c', 'd']);
     recorder.note(request(['a', 'b']));
@@ -94,7 +94,7 @@ describe('recording requests', () => {
     ]);
   });
 
-  it('writes all segments again after one has left the conversation, which shows the remaining ones', async () => {
+  it('writes all remaining segments again after one has left the conversation', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(['a', 'b', 'c']));
     recorder.note(request(['a', 'c', 'd']));
@@ -139,7 +139,7 @@ describe('recording requests', () => {
     expect(batches[0]?.segments[0]?.erase).toEqual(['prn_1', 'stash of a']);
   });
 
-  it('writes a long conversation in portions that count as one request', async () => {
+  it('writes a long conversation in batches that count as one request', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(Array.from({ length: 250 }, (_, i) => `s${i} `)));
     await recorder.flush();
@@ -150,7 +150,7 @@ describe('recording requests', () => {
     ]);
   });
 
-  it('loses nothing for good if the store fails: the next request is recorded completely', async () => {
+  it('recovers from a failure of the store: the next request is recorded completely', async () => {
     const { batches, failures, recorder, setBroken } = recording();
     setBroken(true);
     recorder.note(request(['a', 'b']));
@@ -162,7 +162,7 @@ describe('recording requests', () => {
     expect(written(batches)).toEqual([[true, 1, 'abc']]);
   });
 
-  it('keeps no text', async () => {
+  it('stores no text of the conversation', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(['a']));
     await recorder.flush();
@@ -182,7 +182,7 @@ describe('a small conversation that is sent again and again', () => {
     return found.map(({ ordinal, seenTurn }): [string, number] => [`${ordinal}`, seenTurn]).reverse();
   }
 
-  it('is recorded message by message, each once', async () => {
+  it('has each message recorded once', async () => {
     const replica = new Replica();
     const work = new Work();
     expect(await chat(replica, work.messages)).toEqual([]); // nothing in it yet that could be collected
@@ -201,7 +201,7 @@ describe('a small conversation that is sent again and again', () => {
     }
   });
 
-  it('is recorded again if it branched', async () => {
+  it('is recorded again after it has branched', async () => {
     const replica = new Replica();
     const work = new Work();
     work.say('assistant', words);

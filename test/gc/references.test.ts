@@ -24,7 +24,7 @@ describe('a path', () => {
     expect(pathKey(one)).toBe(pathKey(other));
   });
 
-  it('differs from one of the same name elsewhere', () => {
+  it('differs from a path with the same file name in another folder', () => {
     expect(pathKey('src/orders.ts')).not.toBe(pathKey('test/orders.ts'));
   });
 
@@ -37,13 +37,13 @@ describe('a path', () => {
     expect(pathKeys('/work/shop/src/orders.ts').some((key) => mentions(text).has(key))).toBe(true);
   });
 
-  it('with a common name is not referred to by the name alone', () => {
+  it('with a common file name is not matched by a mention of the name alone', () => {
     expect(pathKeys('src/payments/index.ts').some((key) => mentions('open index.ts').has(key))).toBe(false);
   });
 });
 
 describe('an identifier', () => {
-  it('that a file declares is found in references', () => {
+  it('that a file declares is found where a text mentions it', () => {
     const file = declared('export async function chargeOrder(id: string) {\n  const total = sumOf(id);\n}');
     const named = (text: string) => [...file].some((key) => mentions(text).has(key));
     expect(named('why does chargeOrder throw?')).toBe(true);
@@ -52,7 +52,7 @@ describe('an identifier', () => {
   });
 });
 
-describe('references of any text', () => {
+describe('references in any text', () => {
   it('are limited in number', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 2_000 }), (text) => {
@@ -81,7 +81,7 @@ describe('references of any text', () => {
 });
 
 describe('the table of references', () => {
-  it('equals a map', () => {
+  it('finds the same entries as a map', () => {
     const reference = fc.record({ key: fc.integer({ min: 0, max: 3_000 }), reach: fc.integer({ min: 0, max: 4 }) });
     fc.assert(
       fc.property(fc.array(reference, { maxLength: 4_000, size: 'max' }), (references) => {

@@ -22,7 +22,7 @@ interface Recorded {
 const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Recorded;
 const writes = process.env.MCP_PRUNER_GOLDEN === 'write';
 
-it.skipIf(writes)('the packages with the texts have the versions of the recorded hashes', () => {
+it.skipIf(writes)('the packages that provide the texts are installed in the versions of the recorded hashes', () => {
   const remedy = 'run `npm ci`; where the lock file moved on, `npm run golden -- --write` after a look at what differs';
   expect(installedVersions(), remedy).toEqual(recorded.packages);
 });

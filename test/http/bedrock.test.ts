@@ -147,7 +147,7 @@ describe('a request to Bedrock without a signature', () => {
     expect((await cloud.proxy.requestLines(1))[0]).toMatchObject({ fallbacks: ['not_signed'] });
   });
 
-  it("is signed with the proxy's credentials for everybody if that is switched on", async () => {
+  it("is signed with the proxy's credentials for every client if that is switched on", async () => {
     const cloud = await bedrock({ ...CREDENTIALS, MCP_PRUNER_BEDROCK_SIGN: 'all', AWS_REGION: 'eu-west-1' });
     await post(cloud, INVOKE, CLAUDE, { 'content-type': 'application/json' });
     expect(isSignedBy(cloud.upstream.last, OWN, { region: 'eu-west-1' })).toBe(true);
@@ -175,7 +175,7 @@ describe('a request to Bedrock without a signature', () => {
   });
 });
 
-it('hides the session token of the proxy in errors, which repeat what was signed', async () => {
+it('errors from Bedrock, which repeat signed headers, do not reveal the session token of the proxy', async () => {
   const cloud = await bedrock({ ...CREDENTIALS, AWS_SESSION_TOKEN: 'FwoGZXIvYXdz-session' }, ({ headers }, res) =>
     json(res, 403, { message: `The Canonical String should have been x-amz-security-token:${headers[TOKEN]}` }),
   );
@@ -199,7 +199,7 @@ const METADATA = awsFrame('metadata', {
 });
 const TEXT = awsFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: '"usage":{"inputTokens":1}' } });
 
-describe('answers of Bedrock', () => {
+describe('Bedrock answers', () => {
   it.each([
     [`/model/${ID}/invoke-with-response-stream`, CLAUDE, 'messages', CHUNKS],
     [`/model/${ID}/converse-stream`, CONVERSE, 'converse', [TEXT, METADATA]],
@@ -229,7 +229,7 @@ describe('answers of Bedrock', () => {
     });
   });
 
-  it('are billed by the model of the path, for their cloud', async () => {
+  it('are billed for Bedrock and for the model in the path', async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 0 };
     const cloud = await bedrock({}, (_req, res) => json(res, 200, { type: 'message', usage }));
     await post(cloud, INVOKE, CLAUDE, bearer);
@@ -246,7 +246,7 @@ describe('answers of Bedrock', () => {
     expect(turns[0]?.dollars).toBeGreaterThan(2);
   });
 
-  it('in JSON report their usage as well', async () => {
+  it('in JSON have their usage recorded as well', async () => {
     const usage = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
     const cloud = await bedrock({}, (_req, res) => json(res, 200, { output: {}, usage, metrics: { latencyMs: 3 } }));
     await post(cloud, `/model/${ID}/converse`, CONVERSE, bearer);
@@ -258,10 +258,10 @@ describe('answers of Bedrock', () => {
   });
 });
 
-describe('counting on Bedrock', () => {
+describe('token counting on Bedrock', () => {
   const count = `/model/${ID}/count-tokens`;
 
-  it('repeats what was sent by InvokeModel', async () => {
+  it('uses the same body that was sent to InvokeModel', async () => {
     const cloud = await bedrock();
     await post(cloud, INVOKE, CLAUDE, bearer);
     const sent = cloud.upstream.last.body;
@@ -271,7 +271,7 @@ describe('counting on Bedrock', () => {
     expect(Buffer.from(counted, 'base64').equals(sent)).toBe(true);
   });
 
-  it('repeats what was sent by Converse', async () => {
+  it('uses the same body that was sent to Converse', async () => {
     const cloud = await bedrock();
     await post(cloud, `/model/${ID}/converse`, CONVERSE, bearer);
     const sent = cloud.upstream.last.body.toString();

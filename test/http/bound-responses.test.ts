@@ -105,7 +105,7 @@ describe('a conversation with reasoning on the responses wire', () => {
     }
   });
 
-  it('repeats a cut in spite of a pin that another model’s requests obey', async () => {
+  it('repeats a cut despite a pin that applies to requests of another model', async () => {
     const pins: DirectivesView = { version: '1', empty: false, stepsOf: () => [], of: () => 'pin' };
     const now: { view: DirectivesView } = { view: NO_DIRECTIVES };
     const { send } = openSession({ directives: () => now.view });
@@ -117,7 +117,7 @@ describe('a conversation with reasoning on the responses wire', () => {
     expect(outputsOf(await send(bodyOf([A, B])))).toEqual([first, B]);
   });
 
-  it('repeats what was sent as a delta when the client sends everything again under the kill switch', async () => {
+  it('repeats the cut of a delta when the client resends the delta under the kill switch', async () => {
     const { send, mode, step } = openSession();
     const before = await step.prune(NO_CONTEXT, {
       body: Buffer.from(JSON.stringify({ model: 'gpt-6.2', input: itemsOf([]), store: true })),
@@ -133,7 +133,7 @@ describe('a conversation with reasoning on the responses wire', () => {
     expect(outputsOf(await send(bodyOf([B], { previous: 'resp_2' })))).toEqual([B]);
   });
 
-  it('is repeated for a compaction, and nothing new is cut in it', async () => {
+  it('is repeated for a compaction, without new cuts', async () => {
     const { send, mode } = openSession();
     const [first = ''] = outputsOf(await send(bodyOf([A])));
     for (const enabled of [true, false]) {
@@ -152,7 +152,7 @@ describe('a conversation with reasoning on the responses wire', () => {
 });
 
 describe('a conversation without reasoning on the responses wire', () => {
-  it('goes whole under the kill switch, as its user expects', async () => {
+  it('is sent whole under the kill switch, as its user expects', async () => {
     const { send, mode } = openSession();
     const [first = ''] = outputsOf(await send(bodyOf([A], { reasoning: false })));
     expect(first.length).toBeLessThan(A.length / 2);
@@ -160,7 +160,7 @@ describe('a conversation without reasoning on the responses wire', () => {
     expect(outputsOf(await send(bodyOf([A, B], { reasoning: false })))).toEqual([A, B]);
   });
 
-  it('shows in shadow mode what would be cut, and goes whole', async () => {
+  it('is sent whole in shadow mode, with a report of what would have been cut', async () => {
     const { step, mode } = openSession();
     mode.shadow = true;
     const body = bodyOf([A], { reasoning: false });
@@ -170,7 +170,7 @@ describe('a conversation without reasoning on the responses wire', () => {
   });
 });
 
-it('a body that even the default limit would not let in is not read', async () => {
+it('a body that exceeds even the default limit is not read', async () => {
   const { step, now } = openSession();
   now.limit = 1_000;
   const body = Buffer.alloc(64 * 1024 * 1024 + 1);

@@ -115,9 +115,9 @@ function forwarded({ requests }: FakeUpstream): string[] {
   return requests.map(({ body }) => body.toString('utf8')).sort();
 }
 
-describe('beside four busy processes a core', () => {
+describe('with four busy processes per core', () => {
   it.each(WIRES)(
-    'a fresh server cuts ten of ten large new logs on %s',
+    'a fresh server cuts all of ten large new logs on %s',
     async (_wire, path, bodyOf) => {
       keepBusy();
       const { server, upstream } = await freshServer();
@@ -130,7 +130,7 @@ describe('beside four busy processes a core', () => {
   );
 
   it(
-    '500 texts are cut as on an idle machine',
+    '500 texts get the same cuts as on an idle machine',
     async () => {
       const textOf = (i: number): string => (i % 3 === 0 ? sourceFile(60 + i, i) : serverLog(100 + 4 * i, i));
       const cut = async (): Promise<string[]> => {
@@ -151,7 +151,7 @@ describe('beside four busy processes a core', () => {
   );
 
   it(
-    '48 agents that start at once have the same bytes on two fresh stores, all logs cut',
+    '48 agents that start at once get the same bytes from two fresh stores, with all logs cut',
     async () => {
       keepBusy();
       const run = async (): Promise<string[]> => {
@@ -176,7 +176,7 @@ describe('beside four busy processes a core', () => {
   );
 
   it(
-    'the demonstration ends well',
+    'the demo succeeds',
     () => {
       keepBusy();
       const env = { PATH: process.env.PATH ?? '', HOME: tempFolder() };

@@ -24,7 +24,7 @@ describe('the byte budget for simultaneous rewrites', () => {
     expect(order).toEqual(['second', 'third']);
   });
 
-  it('gives no holder more than half if there are several, and the next place to the one with the least', async () => {
+  it('limits each of several holders to half, and next serves the waiting holder with the least bytes', async () => {
     const room = new ByteBudget(10);
     const greedy = [await room.take(4, LONG_MS, 'greedy'), room.take(4, 5, 'greedy')];
     expect(await greedy[1]).toBeNull();
@@ -44,7 +44,7 @@ describe('the byte budget for simultaneous rewrites', () => {
     expect(await waiting[0]).not.toBeNull();
   });
 
-  it('is granted to a body that exceeds it if there is no other', async () => {
+  it('is granted to a body that exceeds it if no other body is in progress', async () => {
     const room = new ByteBudget(10);
     const large = await room.take(100, LONG_MS);
     expect(large).not.toBeNull();
@@ -53,7 +53,7 @@ describe('the byte budget for simultaneous rewrites', () => {
     expect(await room.take(1, 5)).not.toBeNull();
   });
 
-  it('is refused to those that waited in vain, and the next ones continue', async () => {
+  it('is refused to a request whose wait timed out, and the next request is served', async () => {
     const room = new ByteBudget(10);
     await room.take(6, LONG_MS);
     const refused = room.take(6, 5);

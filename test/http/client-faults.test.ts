@@ -129,7 +129,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
   });
 });
 
-describe('a body on its way', () => {
+describe('a request body in transit', () => {
   const startListening = async () => {
     const bodies: string[] = [];
     const server = await listen({
@@ -157,7 +157,7 @@ describe('a body on its way', () => {
     return { bodies, port: Number(new URL(server.url).port) };
   };
 
-  it('may take any time while it flows, as may the answer', async () => {
+  it('may take any time while data arrives, and so may the answer', async () => {
     const { bodies, port } = await startListening();
     const socket = await dial(port);
     socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n');

@@ -71,7 +71,7 @@ describe('Vertex AI', () => {
     if (wire !== 'chat') expect(line?.model).toMatch(/^(?:claude-(?:sonnet|opus)-4-\d@20\d{6}|gemini-test)$/);
   });
 
-  it('counts what was sent', async () => {
+  it('counts the tokens of the same body that it was sent before', async () => {
     const { proxy, cloud } = await clouds('MCP_PRUNER_VERTEX_URL');
     const model = `${PROJECT}/publishers/anthropic/models`;
     const body = messagesBody(oneCall(LOG));
@@ -107,7 +107,7 @@ describe('Vertex AI', () => {
     expect(route).toMatchObject({ provider: { name: 'vertex' }, baseUrl, rest: url });
   });
 
-  it('is not reached if the path names no location: the answer names the needed setting', async () => {
+  it('is not reached if the path has no valid location, and the answer names the required setting', async () => {
     const { proxy, others } = await clouds();
     const answer = await post(proxy, '/v1/projects/p/locations/evil.example/x', CLAUDE);
     expect([answer.status, answer.body.toString()]).toEqual([404, expect.stringContaining('MCP_PRUNER_VERTEX_URL')]);
@@ -115,9 +115,9 @@ describe('Vertex AI', () => {
   });
 });
 
-describe('a project of OpenAI', () => {
+describe('an OpenAI project path', () => {
   it.each(['/v1/projects', '/v1/projects/proj_1/groups?limit=2', '/v1/projects/proj_1/roles/r/locations'])(
-    'is not mistaken for one of Vertex AI: %s',
+    'is not mistaken for a Vertex AI path: %s',
     async (path) => {
       const { proxy, cloud, others } = await clouds('MCP_PRUNER_VERTEX_URL');
       await post(proxy, path, CHAT);
@@ -127,7 +127,7 @@ describe('a project of OpenAI', () => {
   );
 });
 
-describe('Azure and Foundry', () => {
+describe('Azure or Foundry', () => {
   it.each([
     ['/openai/deployments/my-gpt-5/chat/completions?api-version=2025-01-01-preview', CHAT, 'chat', 'my-gpt-5'],
     ['/openai/v1/chat/completions', CHAT, 'chat', 'gpt-test'],
@@ -204,7 +204,7 @@ describe('Bedrock', () => {
   const INVOKE = '/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/invoke';
   const BODY = messagesBody(oneCall(LOG), { anthropic_version: 'bedrock-2023-05-31', model: undefined });
 
-  it('gets requests with an API key pruned, under the path as it was spelled', async () => {
+  it('gets requests with an API key pruned, with the path spelled as received', async () => {
     const { proxy, cloud, others } = await clouds('MCP_PRUNER_BEDROCK_URL');
     await post(proxy, INVOKE, BODY);
     expect([cloud.last.url, cloud.last.headers.authorization]).toEqual([
@@ -218,7 +218,7 @@ describe('Bedrock', () => {
   });
 
   it.each(['/model/meta.llama3-70b-instruct-v1%3A0/invoke', '/guardrail/g1/version/1/apply', `${INVOKE}-later`])(
-    'gets other models and operations byte for byte: %s',
+    'gets requests for other models and operations byte for byte: %s',
     async (path) => {
       const { proxy, cloud } = await clouds('MCP_PRUNER_BEDROCK_URL');
       await post(proxy, path, BODY);

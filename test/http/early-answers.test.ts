@@ -68,7 +68,7 @@ describe.each(routes)('an answer that comes before the upload has ended, on %s',
     },
   );
 
-  it('arrives for an upload in chunks as well', async () => {
+  it('arrives during a chunked upload as well', async () => {
     const proxy = await startProxy(await startHasty(401, () => {}), { env });
     const upload = Buffer.from(`186a00\r\n${' '.repeat(0x186a00)}\r\n0\r\n\r\n`);
     const text = await askOnSameConnection(proxy, path, upload, 'Transfer-Encoding: chunked');
@@ -76,7 +76,7 @@ describe.each(routes)('an answer that comes before the upload has ended, on %s',
     expect(text.endsWith('models')).toBe(true);
   });
 
-  it('leaves no connection to the upstream behind', async () => {
+  it('leaves no connection to the upstream open', async () => {
     const open = new Set<Socket>();
     const url = await startHasty(413, (res) => {
       const { socket } = res;
@@ -94,7 +94,7 @@ describe.each(routes)('an answer that comes before the upload has ended, on %s',
     await until(() => open.size === 0);
   });
 
-  it('does not turn a client that leaves into a fault', async () => {
+  it('causes no unexpected error if the client disconnects', async () => {
     const proxy = await startProxy(await startHasty(413, () => {}), { env });
     const socket = await dial(proxy.port);
     socket.write(Buffer.concat([Buffer.from(head(path, 'Content-Length: 3000000')), Buffer.alloc(500_000)]));

@@ -28,7 +28,7 @@ describe.each([
   ['in JavaScript', unzstdInTurns],
   ['as this Node does it', unzstd],
 ])('zstd %s', (_name, decode) => {
-  it.each(['017', '021'])('decodes what Codex sent (%s)', async (name) => {
+  it.each(['017', '021'])('decodes bodies that Codex sent (%s)', async (name) => {
     const { sent, meant } = recorded(name);
     expect((await decode(sent, LIMITS)).equals(meant)).toBe(true);
   });
@@ -74,7 +74,7 @@ describe('zstd in JavaScript', () => {
     await expect(unzstdInTurns(two, LIMITS)).rejects.toThrow('expected exactly one complete frame');
   });
 
-  it('stops at its time limit, and gives others turns meanwhile', async () => {
+  it('stops at its time limit, and yields to other work meanwhile', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     const slow = unzstdInTurns(zstdBomb(GB, { slow: true }), { maxBytes: GB, cpuMs: 500 });
@@ -118,10 +118,10 @@ describe('a decompression bomb', () => {
   });
 });
 
-describe('a request in zstd', () => {
+describe('a zstd request', () => {
   const LOG = serverLog(300);
 
-  it('as Codex sent it with a ChatGPT login is pruned, and sent on as plain JSON', async () => {
+  it('that Codex sent with a ChatGPT login is pruned and forwarded as plain JSON', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{}'));
     const proxy = await startProxy(upstream);
     const { sent, meant } = recorded('021');
@@ -135,7 +135,7 @@ describe('a request in zstd', () => {
     expect(shape(body)).toEqual(shape(meant));
   });
 
-  it('is pruned and sent on as plain JSON', async () => {
+  it('is pruned and forwarded as plain JSON', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(zstdStored(chatBody(oneResult(LOG))), { 'content-encoding': 'zstd' })).text();

@@ -45,7 +45,7 @@ describe('a request that a foreign web page may have sent', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  it('is not one that an allowed page or a program sends', async () => {
+  it('is distinguished from requests of an allowed page or a program', async () => {
     const env = { MCP_PRUNER_ALLOWED_ORIGINS: 'http://localhost:3000', MCP_PRUNER_ALLOWED_HOSTS: 'box' };
     const allowed: Record<string, string>[] = [{}, { origin: 'http://localhost:3000' }, { host: 'box:1' }];
     for (const headers of allowed) {

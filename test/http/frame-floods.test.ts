@@ -21,7 +21,7 @@ class FakeSocket extends EventEmitter {
 const asSocket = (fake: FakeSocket): WebSocket => fake as unknown as WebSocket;
 
 describe('thousands of small messages at once', () => {
-  it('pass in order, and everything else gets a turn after a few of them', async () => {
+  it('pass in order, and other work gets a turn after every few messages', async () => {
     const [client, upstream] = [new FakeSocket(), new FakeSocket()];
     let sinceTurn = 0;
     let most = 0;
@@ -42,7 +42,7 @@ describe('thousands of small messages at once', () => {
     expect(most).toBeLessThan(30);
   });
 
-  it('have their type found at either end of a frame that is too large to be scanned', () => {
+  it('have a type that is found at either end of a frame too large to scan', () => {
     const filler = `"input":[${'{},'.repeat(2_000_000)}{}]`;
     expect(typeOfFrame(Buffer.from(`{"type":"response.create",${filler}}`))).toBe('response.create');
     expect(typeOfFrame(Buffer.from(`{${filler},"type":"response.create"}\n`))).toBe('response.create');

@@ -82,7 +82,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect((await agent.analyze()).pruning_candidates.map(({ segment_id }) => segment_id)).toContain(id);
   });
 
-  it('gets recovered text whole, although the same text is stashed earlier', async () => {
+  it('gets recovered text whole although an earlier copy of it is stashed', async () => {
     const { proxy, agent } = await setUp();
     const { read } = await work(agent);
     await agent.send();
@@ -181,7 +181,7 @@ describe('an agent that collects the garbage of its context', () => {
     expect(messagesOf(after)[0]).toEqual(messagesOf(before)[0]);
   });
 
-  it('repeats a stashed text, which then stays', async () => {
+  it('can repeat a stashed text, and the new copy stays whole', async () => {
     const { agent } = await setUp();
     const words = `Remember: ${'the charge waits for the queue. '.repeat(14)}`;
     const first = agent.say('assistant', words);
@@ -214,7 +214,7 @@ describe('directives about segments', () => {
     expect(await agent.sendAndSee(log)).toContain('⟦PRUNÉ');
   });
 
-  it('apply in another process on the same file from its next request on', async () => {
+  it('apply in another process on the same store file from its next request', async () => {
     const { upstream, proxy, dbPath, agent } = await setUp();
     const other = await startProxy(upstream, { dbPath });
     const { read, log } = await work(agent);
@@ -302,7 +302,7 @@ describe('a budget', () => {
 });
 
 describe('a conversation that continues with another model', () => {
-  it('has its old results put aside, recovers one, and both are in the report', async () => {
+  it('has its old results stashed and one recovered, and the report contains both', async () => {
     const { proxy, agent, dbPath } = await setUp();
     for (let i = 0; i < 12; i++) agent.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(12, i));
     const before = await agent.send();

@@ -28,7 +28,7 @@ async function start(env: Record<string, string>) {
   return { process, endpoint };
 }
 
-it('two processes on one file apply directives given to either, also after one was killed', async () => {
+it('two processes on one store file apply directives given to either, even after one is killed', async () => {
   const upstream = await startUpstream();
   const env = {
     MCP_PRUNER_UPSTREAM_URL: upstream.url,

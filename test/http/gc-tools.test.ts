@@ -31,8 +31,8 @@ async function withCandidates() {
 
 const errorOf = async (proxy: TestProxy, name: string, args: object) => (await proxy.call(name, args)).error;
 
-describe('the tools', () => {
-  it('are offered with the parameters of the contract', async () => {
+describe('the context GC tools', () => {
+  it('are listed with exactly the parameters of the contract', async () => {
     const { proxy } = await setUp();
     const answer = await fetch(`${proxy.url}/rpc`, {
       method: 'POST',
@@ -201,7 +201,7 @@ describe('context_gc_analyze', () => {
     expect((await agent.prune(['mine'])).errors).toEqual([expect.stringContaining('not found')]);
   });
 
-  it('reports if even all candidates would not bring the context below its limit', async () => {
+  it('warns if pruning all candidates would still leave the context above its limit', async () => {
     const { agent } = await withCandidates();
     const usage = (current: number) => ({ context_descriptors: { token_usage: { current, limit: 1_000 } } });
     expect((await agent.analyze(usage(2_000))).warning).toBeUndefined();
@@ -224,7 +224,7 @@ describe('context_gc_prune', () => {
     expect(await agent.prune([a])).toEqual({ pruned_segments: [a], tokens_freed: 0, action: 'stashed', errors: [] });
   });
 
-  it('answers an empty list and a deletion without confirmation by doing nothing', async () => {
+  it('does nothing for an empty list or for a deletion without confirmation, and reports why', async () => {
     const { agent, ids } = await withCandidates();
     expect(await agent.prune([])).toMatchObject({ pruned_segments: [], errors: [expect.stringContaining('empty')] });
     for (const confirm of [undefined, false]) {
@@ -270,7 +270,7 @@ describe('context_gc_pin and context_gc_unpin', () => {
 });
 
 describe('every change', () => {
-  it('is an event of its conversation, without any of its text', async () => {
+  it('is recorded as an event of its conversation, without any text of the segment', async () => {
     const { agent, proxy, ids } = await withCandidates();
     const [a = '', b = '', c = ''] = ids;
     await agent.analyze({ target_tokens: 100 });
@@ -348,7 +348,7 @@ describe('a conversation with verified history', () => {
     expect(errors.join()).toContain('To get back lines that were cut, call recover_text.');
   });
 
-  it('is not collected over budget, with a fallback in the log', async () => {
+  it('is not collected when it exceeds its budget, and the log names the fallback', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '1' } });
     await claudeTurn(proxy.url);

@@ -28,7 +28,7 @@ const ANSWER = {
 };
 
 describe('the gemini wire', () => {
-  it('goes to its own upstream, pruned, and is reported with the model in its path', async () => {
+  it('sends pruned requests to its own upstream, and logs the model from the path', async () => {
     const openai = await startUpstream();
     const google = await startUpstream((_request, res) => json(res, 200, ANSWER));
     const proxy = await startProxy(openai, {
@@ -92,7 +92,7 @@ describe('the gemini wire', () => {
     }
   });
 
-  it('is answered in its own error format if the upstream is away', async () => {
+  it('answers in its own error format if the upstream is unreachable', async () => {
     const proxy = await startProxy(await startUpstream(), {
       env: { MCP_PRUNER_GEMINI_URL: 'http://127.0.0.1:9/v1beta' },
     });

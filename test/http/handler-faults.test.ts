@@ -68,8 +68,8 @@ async function startHandler(over: Partial<WireOptions>) {
   return { url, upstream, rejections };
 }
 
-describe('a request for which the byte budget is spent', () => {
-  it('repeats what was sent before, and forwards new texts whole', async () => {
+describe('a request that finds the byte budget exhausted', () => {
+  it('repeats texts as they were sent before, and forwards new texts whole', async () => {
     const budget = new ByteBudget(1);
     const reports: (readonly string[])[] = [];
     const { url, upstream } = await startHandler({

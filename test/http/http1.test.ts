@@ -117,7 +117,7 @@ describe('a message that RFC 9112 allows', () => {
     expect(upstream.requests).toHaveLength(ALLOWED.length);
   });
 
-  it('has an answer without a body to HEAD, and one that ends with the connection to Connection: close', async () => {
+  it('gets no body in the answer to HEAD, and a closed connection after Connection: close', async () => {
     const proxy = await startProxy(await startUpstream());
     const text = await exchange(
       proxy.port,
@@ -130,8 +130,8 @@ describe('a message that RFC 9112 allows', () => {
   });
 });
 
-describe('an answer that RFC 9110 and 9112 allow', () => {
-  it('reaches the client', async () => {
+describe('an answer of the upstream', () => {
+  it('reaches the client if RFC 9110 and 9112 allow it', async () => {
     let answer = '';
     const proxy = await startProxy(await startRawServer((socket) => socket.end(answer)));
     for (const [name, bytes, status, body] of ANSWERS) {
@@ -141,7 +141,7 @@ describe('an answer that RFC 9110 and 9112 allow', () => {
     }
   });
 
-  it('is a 502 where it is none', async () => {
+  it('becomes a 502 if it is not valid HTTP', async () => {
     let answer = '';
     const proxy = await startProxy(await startRawServer((socket) => socket.end(answer)));
     for (const [name, bytes] of BROKEN) {

@@ -9,7 +9,7 @@ const QUESTION = { type: 'user_input', content: [{ type: 'text', text: 'Why does
 const RESULT = { type: 'function_result', call_id: 'c1', name: 'bash', result: serverLog(900) };
 const USAGE = { total_input_tokens: 30, total_cached_tokens: 20, total_output_tokens: 4, total_thought_tokens: 1 };
 
-it('a result of the interactions wire is cut when it is first sent, and goes out so whenever it is sent again', async () => {
+it('a result on the interactions wire is cut when first sent, and repeated in that form afterwards', async () => {
   let isKept = true;
   const answer: Answer = ({ body }, res) => {
     const isContinued = body.includes('previous_interaction_id');

@@ -49,7 +49,7 @@ async function startForgetful(onSecond: (socket: Socket) => void) {
   return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` };
 }
 
-describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path) => {
+describe.each(routes)('a kept-alive connection to the upstream, for %s,', (_name, path) => {
   it.each([
     ['ended', (socket: Socket) => void socket.end()],
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
@@ -74,7 +74,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
     expect(seen.requests).toBe(2);
   });
 
-  it('causes no retry if it was new, because the request may have been read', async () => {
+  it('causes no retry of its first request, because the request may have been read', async () => {
     let requests = 0;
     const url = await startRawServer((socket) => {
       requests++;
@@ -87,7 +87,7 @@ describe.each(routes)('a kept connection to the upstream, for %s,', (_name, path
 });
 
 describe.each(routes)('an upstream of %s', (_name, path) => {
-  it('that says 100 Continue unasked is understood', async () => {
+  it('that sends an unrequested 100 Continue is handled', async () => {
     const url = await startRawServer((socket) => socket.end(`HTTP/1.1 100 Continue\r\n\r\n${ANSWER}`));
     const proxy = await startProxy(url);
     for (let i = 0; i < 2; i++) {
@@ -96,7 +96,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     }
   });
 
-  it('that streams after 100 Continue, breaks off or stays silent is handled like any other', async () => {
+  it('that streams, breaks off or stays silent after 100 Continue is handled like any other', async () => {
     const says = [
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n',
       'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf',
@@ -124,13 +124,13 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     expect(answer.body.toString()).not.toContain('undefined');
   });
 
-  it('whose address is written in capitals is reached', async () => {
+  it('with an address in capital letters is reached', async () => {
     const url = await startRawServer((socket) => socket.write(ANSWER));
     const proxy = await startProxy(url.replace('http', 'HTTP'));
     expect((await ask(proxy, path)).status).toBe(200);
   });
 
-  it('has the fields that its Connection field names removed', async () => {
+  it('has the header fields listed in its Connection field removed', async () => {
     const url = await startRawServer((socket) =>
       socket.write(
         'HTTP/1.1 200 OK\r\nconnection: keep-alive, x-mine\r\nx-mine: 1\r\nx-yours: 2\r\ncontent-length: 2\r\n\r\nok',
@@ -140,7 +140,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     expect([headers['x-mine'], headers['x-yours']]).toEqual([undefined, '2']);
   });
 
-  it('that leads back to the proxy is detected after one round', async () => {
+  it('that forwards back to the proxy is detected after one round trip', async () => {
     let back: string | null = null;
     // the way back that the proxy cannot see: whatever comes is carried to it
     const url = await startRawServer((socket, head) => {

@@ -6,7 +6,7 @@ import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 
-describe('what is left whole by default', () => {
+describe('the proxy leaves whole', () => {
   it("results of Anthropic's memory tool", async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
@@ -19,7 +19,7 @@ describe('what is left whole by default', () => {
     expect(await send('view_file', { command: 'view', path: '/memories/server.log' })).toBe(false);
   });
 
-  it('a request that is switched off by its header, and its log line has the model', async () => {
+  it('a request whose header switches pruning off, and logs its model', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const body = chatBody(oneResult(serverLog(200, 1)));
@@ -30,7 +30,7 @@ describe('what is left whole by default', () => {
     expect([line.model, model]).toEqual([model, expect.stringMatching(/./)]);
   });
 
-  it('outputs shorter than a least size that a user raised', async () => {
+  it('outputs below a minimum size that the user has raised', async () => {
     const short = serverLog(60, 1);
     const sent = async (env: Readonly<Record<string, string>>): Promise<string> => {
       const upstream = await startUpstream();

@@ -42,7 +42,7 @@ describe('a key that the proxy adds to a request', () => {
     expect(await proxy.logText()).not.toContain(KEY);
   });
 
-  it('keeps the length of an answer that declares it', async () => {
+  it('is masked without changing the declared length of an answer', async () => {
     const upstream = await startUpstream((request, res) => {
       const body = JSON.stringify({ error: { message: keyOf(request) } });
       res.writeHead(400, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
@@ -73,7 +73,7 @@ describe('a key that the proxy adds to a request', () => {
     expect([head.status, head.headers['content-encoding']]).toEqual([403, 'gzip']);
   });
 
-  it('is hidden in a stream in which it is split, and the stream is not delayed', async () => {
+  it('is hidden even if a stream splits it, and the stream is not delayed', async () => {
     const pieces = ['data: one\n\n', 'data: s', `${KEY.slice(0, 20)}`, KEY.slice(20), '\n\n', 'data: [DONE]\n\n'];
     const arrived: (() => void)[] = [];
     const upstream = await startUpstream(async (_, res) => {
@@ -96,7 +96,7 @@ describe('a key that the proxy adds to a request', () => {
     expect(text).toBe(`data: one\n\ndata: s${STARS}\n\ndata: [DONE]\n\n`);
   });
 
-  it('is hidden in the messages, the handshake and the end of a WebSocket', async () => {
+  it('is hidden in the messages, the handshake and the close reason of a WebSocket', async () => {
     const upstream = await startSocketUpstream();
     upstream.onMessage = (socket) => {
       const key = String(upstream.last.request.headers.authorization);
@@ -112,14 +112,14 @@ describe('a key that the proxy adds to a request', () => {
     expect(await client.closed).toEqual([4000, `Bearer ${STARS}`]);
   });
 
-  it('leaves the answer to a key of the client as it is', async () => {
+  it('leaves an answer unchanged if the client sent a key of its own', async () => {
     const upstream = await startUpstream((request, res) => void res.writeHead(401).end(keyOf(request)));
     const proxy = await startProxy(upstream, { env });
     const answer = await proxy.chat(BODY, { authorization: 'Bearer sk-of-the-client' });
     expect(await answer.text()).toBe('Bearer sk-of-the-client');
   });
 
-  it('is hidden however an answer is cut into pieces, but for less than eight characters', () => {
+  it('is hidden however an answer is split, except for fewer than eight of its characters', () => {
     const part = fc.oneof(fc.constant(KEY), fc.constant(KEY.slice(0, 12)), fc.constantFrom('s', 'sk-', 'x', '\n'));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 8 }), fc.array(fc.nat(60), { maxLength: 12 }), (parts, cuts) => {

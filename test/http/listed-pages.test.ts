@@ -16,7 +16,7 @@ async function asked(url: string, method: string, headers: Record<string, string
 }
 
 describe('pages of listed origins', () => {
-  it('may ask without a token what they may send', async () => {
+  it('may send a preflight request without a token', async () => {
     const { url } = await startProxy(await startUpstream(), { env: { ...LISTED, MCP_PRUNER_AUTH_TOKEN: 's3cret' } });
     const { status, allowed, headers } = await asked(`${url}/rpc`, 'OPTIONS', { origin: PAGE, ...PREFLIGHT });
     expect([status, allowed]).toEqual([204, PAGE]);
@@ -40,7 +40,7 @@ describe('pages of listed origins', () => {
     expect(await asked(`${url}/rpc`, 'POST', token)).toMatchObject({ status: 200, allowed: undefined });
   });
 
-  it('ask a server with access keys in the same way, and read why their key is refused', async () => {
+  it('may send preflights to a server with access keys as well, and read why a key is refused', async () => {
     const place = await onFile();
     const stage = await startTeam(place, LISTED);
     const key = await newKey(place, 'ada');

@@ -111,7 +111,7 @@ describe('no text and no credential', () => {
     field: 'planted-text-eight',
   };
 
-  it('is in the log, the metrics, the health or the events, whatever happens', async () => {
+  it('appears in the log, the metrics, the health report or the events, whatever happens', async () => {
     let status = 200;
     const upstream = await startUpstream((request, res, index) => {
       if (request.url.includes('embeddings')) return json(res, 200, { text: SECRETS.embedding });

@@ -48,7 +48,7 @@ describe('a conversation of forty turns with a new question every ten', () => {
     }
   });
 
-  it('is forwarded the same by a replica with another store, and if the client moves its cache breakpoints', async () => {
+  it('is forwarded identically by a replica with another store, and with moved cache breakpoints', async () => {
     const path = join(tempFolder(), 'store.db');
     const upstream = await startUpstream();
     const [first, second, stranger] = await Promise.all([
@@ -69,7 +69,7 @@ describe('a conversation of forty turns with a new question every ten', () => {
     }
   });
 
-  it.each(['0', '3', '70001'])('is forwarded the same with %s bytes of memory', async (bytes) => {
+  it.each(['0', '3', '70001'])('is forwarded identically with %s bytes for the memo', async (bytes) => {
     const upstream = await startUpstream();
     const plenty = await startProxy(upstream);
     const little = await startProxy(upstream, { env: { MCP_PRUNER_MEMO_MAX_BYTES: bytes } });
@@ -83,7 +83,7 @@ describe('a conversation of forty turns with a new question every ten', () => {
     }
   });
 
-  it('is forwarded the same when the clock jumps, and every cut can still be recovered', async () => {
+  it('is forwarded identically when the clock jumps, and every cut can still be recovered', async () => {
     const clock = manualClock(Date.parse('2026-06-01T00:00:00Z'));
     const upstream = await startUpstream();
     const steady = await startProxy(upstream);
@@ -102,7 +102,7 @@ describe('a conversation of forty turns with a new question every ten', () => {
     }
   });
 
-  it('is forwarded in the same bytes when it is sent many times at once', async () => {
+  it('is forwarded identically when it is sent many times at once', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const body = chatBody(requests[12] ?? []);

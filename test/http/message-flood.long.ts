@@ -18,8 +18,8 @@ function mostMib(pid: number | undefined): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-describe('one sender with conversations of very many tiny messages', () => {
-  it('cannot end a replica of 512 MB', async () => {
+describe('one client that sends conversations of very many tiny messages', () => {
+  it('cannot crash a replica with 512 MB of memory', async () => {
     const upstream = await startUpstream();
     const server = await startServerProcess({
       env: {

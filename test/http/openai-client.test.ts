@@ -187,7 +187,7 @@ describe('the official client', () => {
     expect(words).toEqual(['first']);
   });
 
-  it('sees an upstream that is gone as an error it understands', async () => {
+  it('receives an API error with a code if the upstream is unreachable', async () => {
     const { upstream, client } = await setUp();
     await upstream.close();
     const error = await client.chat.completions.create(params()).catch((caught: unknown) => caught);
@@ -214,7 +214,7 @@ describe('the official client', () => {
     expect(JSON.parse(upstream.last.body.toString('utf8'))).toMatchObject({ input: LOG });
   });
 
-  it('gets eighty simultaneous answers, each its own', async () => {
+  it('gets eighty simultaneous answers, each to its own request', async () => {
     const { upstream, proxy, client } = await setUp((request, res) => {
       const user = messagesOf(request.body)[1]?.content;
       json(res, 200, {
@@ -255,7 +255,7 @@ describe('the official client', () => {
 
 describe('a pruned request that the upstream refuses', () => {
   it.each([400, 422])(
-    'with %s is sent once more unpruned, and the conversation stays unpruned, after a restart too',
+    'with %s is sent once more unpruned, and the conversation stays unpruned, even after a restart',
     async (status) => {
       const refusesPruned: Answer = (request, res, index) =>
         request.body.includes('prune_id=')
@@ -290,7 +290,7 @@ describe('a pruned request that the upstream refuses', () => {
     },
   );
 
-  it('reaches the client once a pruned turn of the conversation was accepted', async () => {
+  it('has its refusal passed on once a pruned turn of the conversation was accepted', async () => {
     const { upstream, proxy } = await setUp((request, res, index) =>
       index === 0 ? completion('Fine.')(request, res, index) : refusal(400, 'no')(request, res, index),
     );
@@ -303,7 +303,7 @@ describe('a pruned request that the upstream refuses', () => {
     expect((await proxy.requestLines(2)).at(-1)?.fallbacks).toEqual(['upstream_refused_400']);
   });
 
-  it('gives the client the answer to its own request when that is refused as well', async () => {
+  it('is answered with the refusal of the unpruned request if that is refused as well', async () => {
     const { upstream, proxy } = await setUp((request, res, index) =>
       refusal(400, request.body.includes('prune_id=') ? 'pruned' : 'original')(request, res, index),
     );
@@ -314,7 +314,7 @@ describe('a pruned request that the upstream refuses', () => {
   });
 
   it.each([401, 403, 404, 408, 409, 429, 500, 502, 503, 529])(
-    'with %s is not sent again: the answer passes',
+    'with %s is not sent again, and the answer is passed on',
     async (status) => {
       const { upstream, proxy } = await setUp(refusal(status, 'no'));
       const answer = await proxy.chat(chatBody(oneResult(LOG)));

@@ -16,8 +16,8 @@ beforeAll(() => void compiled('cli.js'), 120_000);
 const bodyOf = (seed: number, lines: number): Buffer =>
   chatBody(oneResult(serverLog(lines, seed), { args: { command: `job ${seed}` } }));
 
-describe('more new bodies at once than the heap has room for', () => {
-  it('are all answered, those without room unpruned, and afterwards texts are cut as usual', async () => {
+describe('more simultaneous new bodies than the heap has room for', () => {
+  it('are all answered, unpruned if there is no room for them, and later texts are cut as usual', async () => {
     const upstream = await startUpstream();
     const dbPath = join(tempFolder(), 'store.db');
     const server = await startServerProcess({
@@ -50,7 +50,7 @@ describe('more new bodies at once than the heap has room for', () => {
   }, 90_000);
 });
 
-describe('an upstream whose certificate only NODE_EXTRA_CA_CERTS vouches for', () => {
+describe('an upstream with a certificate that is trusted only through NODE_EXTRA_CA_CERTS', () => {
   it.skipIf(!hasOpenssl()).each(['/v1/chat/completions', '/v1/models'])('is reached at %s', async (path) => {
     const folder = tempFolder();
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];

@@ -42,7 +42,7 @@ describe('everything but chat completions', () => {
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
-    '%s accepts a body in chunks, and nothing of it enters the next request',
+    'accepts a chunked body, and none of it leaks into the next request: %s',
     async (method) => {
       const upstream = await echo();
       const proxy = await startProxy(upstream);
@@ -65,7 +65,7 @@ describe('everything but chat completions', () => {
     expect([answer.status, answer.headers['x-seen'], answer.body.length]).toEqual([200, 'HEAD /v1/models', 0]);
   });
 
-  it('reaches an upstream below another path', async () => {
+  it('reaches an upstream with a different base path', async () => {
     const upstream = await echo();
     for (const base of [
       `http://127.0.0.1:${upstream.port}/openai/v1`,
@@ -102,7 +102,7 @@ describe('everything but chat completions', () => {
     }
   });
 
-  it('answers CONNECT with what to set instead', async () => {
+  it('answers CONNECT with the setting to use instead', async () => {
     const proxy = await startProxy(await echo());
     const socket = await dial(proxy.port);
     socket.write('CONNECT api.openai.com:443 HTTP/1.1\r\nHost: api.openai.com:443\r\n\r\n');
@@ -123,7 +123,7 @@ describe('everything but chat completions', () => {
     expect(upstream.last.body.includes('prune_id=')).toBe(true);
   });
 
-  it('may be requested by a full URL', async () => {
+  it('may be requested by an absolute URL', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const body = chatBody(oneResult(serverLog(200)));
@@ -261,7 +261,7 @@ describe('header fields', () => {
     ]);
   });
 
-  it('pass in the same way if the client expects 100 Continue', async () => {
+  it('pass in the same way if the client sends Expect: 100-continue', async () => {
     const upstream = await echo();
     const proxy = await startProxy(`http://127.0.0.1:${upstream.port}/base`);
     const headers = ['Host', 'x', 'X-One', 'a', 'Expect', '100-continue', 'Keep-Alive', '5', 'Content-Length', '2'];
@@ -299,7 +299,7 @@ describe('header fields', () => {
     },
   );
 
-  it('are refused by a 431 if there are too many, and the server continues', async () => {
+  it('are refused with 431 if they are too large, and the server continues', async () => {
     const proxy = await startProxy(await echo());
     const answer = await send(`${proxy.url}/v1/models`, { headers: { 'x-large': 'x'.repeat(80_000) } });
     expect(answer.status).toBe(431);

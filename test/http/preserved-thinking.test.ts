@@ -79,7 +79,7 @@ describe('messages are repeated as they were sent', () => {
     { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'Bash', MCP_PRUNER_MIN_PRUNE_CHARS: '100000' },
   ];
 
-  it('by a proxy with other settings, or none', async () => {
+  it('by a proxy with other settings, or with pruning off', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     const first = s.sentResult(2);
@@ -103,7 +103,7 @@ describe('messages are repeated as they were sent', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('if tokens are counted, without new decisions', async () => {
+  it('in token counts, which make no new decisions', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -117,7 +117,7 @@ describe('messages are repeated as they were sent', () => {
     expect(s.sentResult(6)).toContain(MARK);
   });
 
-  it('also if an answer to the whole text is regenerated while pruning is on', async () => {
+  it('even if an answer to the whole text is regenerated while pruning is on', async () => {
     const s = await session();
     let url = await s.with({ MCP_PRUNER_ENABLED: 'false' });
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -140,7 +140,7 @@ describe('a history that was answered already', () => {
     expect(s.model.mismatches).toEqual([]);
   });
 
-  it('is resent with the cuts that it must have had, if the store is lost and the provider refuses it whole', async () => {
+  it('is resent with its inferred cuts if the store is lost and the provider refuses it whole', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     expect(await s.turn(await s.with(), 2)).toEqual(OK);
@@ -159,7 +159,7 @@ describe('a history that was answered already', () => {
 describe('a refusal of a pruned request', () => {
   const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
 
-  it('is followed by the unpruned request while no cut was accepted', async () => {
+  it('is followed by the unpruned request if no cut was accepted before', async () => {
     const s = await session();
     const url = await s.with();
     s.agent.user('Why?');
@@ -203,7 +203,7 @@ describe('a refusal of a pruned request', () => {
 describe('the acceptance of cuts by a provider', () => {
   const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
 
-  it('is known to a restarted proxy, even if no answer follows', async () => {
+  it('is remembered by a restarted proxy, even if no answer follows', async () => {
     const s = await session();
     expect(await s.turn(await s.with(), 1)).toEqual(OK);
     const sent = s.sentResult(2);

@@ -69,8 +69,8 @@ describe('a server whose store cannot be created', () => {
   });
 });
 
-describe('two servers on one file', () => {
-  it('give the same bytes, and each recovers what the other cut', async () => {
+describe('two servers on one store file', () => {
+  it('forward the same bytes, and each recovers what the other cut', async () => {
     const upstream = await startUpstream();
     // a busy machine takes longer than the usual time limit, and the first text would then go whole
     const env = { ...environment(upstream), MCP_PRUNER_TIMEOUT_MS: '30000' };
@@ -183,7 +183,7 @@ describe('a server in trouble', () => {
     expect(server.child.exitCode).toBeNull();
   });
 
-  it('does not start without a token on an address that others can reach', async () => {
+  it('does not start without a token on an address that other machines can reach', async () => {
     const upstream = await startUpstream(completion());
     const env = { ...environment(upstream), MCP_PRUNER_HOST: '0.0.0.0' };
     await expect(startServerProcess({ env })).rejects.toThrow(/ended with 2.*MCP_PRUNER_AUTH_TOKEN/s);

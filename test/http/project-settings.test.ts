@@ -79,7 +79,7 @@ describe('settings of a project', () => {
     expect(rows[0]?.author).toMatch(/^cli:/);
   });
 
-  it('include how much is cut: an output that passes whole is cut once its project is bold', async () => {
+  it('include the boldness: an output that stays whole is cut once its project is bold', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const words = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet'.split(' ');

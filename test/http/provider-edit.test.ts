@@ -135,7 +135,7 @@ beforeEach(() => {
 });
 
 describe('with `provider`, a conversation that continues after its cache has expired', () => {
-  it('has the field from then on, after a restart and under every switch, and the same history', async () => {
+  it('has the field from then on, even after a restart and under every switch, with the same history', async () => {
     const session = await paused();
     expect(session.upstream.requests.some(hasField)).toBe(false);
     const first = await session.turn({ 'anthropic-beta': 'a-1,b-2' });
@@ -161,7 +161,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(session.model.mismatches).toEqual([]);
   });
 
-  it('has it at another replica on the same database', async () => {
+  it('has the field at another replica on the same database', async () => {
     const session = await paused({}, await database());
     expect(hasField(await session.turn())).toBe(true);
     const other = new Session(session.upstream);
@@ -187,7 +187,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(betaOf(session.upstream.last)).not.toContain(BETA);
   });
 
-  it('begins after a restart only if the pause was long enough', async () => {
+  it('gets the field after a restart only if the pause was long enough', async () => {
     const session = await paused({}, '', 4);
     await session.with();
     expect(hasField(await session.turn())).toBe(false);
@@ -197,7 +197,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(hasField(await session.turn())).toBe(true);
   });
 
-  it('begins if the project’s own setting enables it, and does not if the setting disables it', async () => {
+  it('gets the field if the project’s own setting enables it, and not if the setting disables it', async () => {
     const session = await paused({ MCP_PRUNER_COLD_STASH: 'off' });
     const set = async (setting: string): Promise<void> => {
       const io = { env: { MCP_PRUNER_DB_PATH: session.dbPath }, clock: { nowMs: () => session.clock.now } };
@@ -224,7 +224,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(hasField(await session.turn())).toBe(true);
   });
 
-  it('does not begin at another upstream', async () => {
+  it('does not get the field at another upstream', async () => {
     const upstream = await startUpstream();
     const session = new Session(upstream);
     await session.with({ MCP_PRUNER_ANTHROPIC_URL: upstream.url.replace('127.0.0.1', 'api.anthropic.com.example') });
@@ -236,7 +236,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(hasField(await session.turn())).toBe(false);
   });
 
-  it('does not get a second one if the client sends its own', async () => {
+  it('does not get a second field if the client sends its own', async () => {
     const session = await paused();
     const body = Buffer.from(
       JSON.stringify({ model: 'claude-test', context_management: { edits: [] }, messages: session.agent.messages }),
@@ -245,7 +245,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
     expect(session.upstream.last.body.equals(body)).toBe(true);
   });
 
-  it('does not begin with a request for a summary', async () => {
+  it('does not get the field in a request for a summary', async () => {
     const session = await paused();
     session.agent.user('Your task is to create a detailed summary of the conversation so far.');
     await session.agent.send(session.url);
@@ -254,7 +254,7 @@ describe('with `provider`, a conversation that continues after its cache has exp
 });
 
 describe('an upstream that refuses the field', () => {
-  it('gets one retry without it, and never sees it again for 30 days, from any process', async () => {
+  it('gets one retry without the field, and no process sends the field again for 30 days', async () => {
     const session = await paused();
     session.refuses = true;
     const before = session.upstream.requests.length;
@@ -271,8 +271,8 @@ describe('an upstream that refuses the field', () => {
   });
 });
 
-describe('what the provider cleared', () => {
-  it('is booked once, whatever later answers repeat', async () => {
+describe('context that the provider cleared', () => {
+  it('is booked once, even if later answers report it again', async () => {
     const session = await paused();
     session.clears(40_000);
     await session.turns(2);

@@ -81,7 +81,7 @@ describe.each([
   { name: 'a frame', dialect: openaiResponses, of: frame },
   { name: 'a body', dialect: openaiChat, of: body },
 ])('$name for which the byte budget is spent', ({ dialect, of }) => {
-  it('repeats what was sent before, and leaves new texts whole', async () => {
+  it('repeats texts as they were sent before, and leaves new texts whole', async () => {
     const budget = new ByteBudget(1);
     const { prune } = openStep(dialect, { budget, timeoutMs: 30 });
     const first = (await prune(of(OLD))).changed;
@@ -100,7 +100,7 @@ describe.each([
   });
 });
 
-describe('requests for which the byte budget is spent', () => {
+describe('requests that find the byte budget exhausted', () => {
   it('are read one at a time', async () => {
     const { rewriter, most } = countingRewriter();
     const { prune } = openStep(openaiChat, { budget: NO_ROOM, rewriter });
@@ -109,7 +109,7 @@ describe('requests for which the byte budget is spent', () => {
     expect(most.atOnce).toBe(1);
   });
 
-  it('are forwarded unchanged if even that takes too long', async () => {
+  it('are forwarded unchanged if even reading them one at a time takes too long', async () => {
     const { rewriter, most } = countingRewriter();
     const { prune } = openStep(openaiChat, { budget: NO_ROOM, lateBudget: NO_ROOM, rewriter });
     expect(await prune(body(OLD))).toEqual({ rewritten: null, changed: null, fallbacks: ['overloaded'] });
@@ -118,7 +118,7 @@ describe('requests for which the byte budget is spent', () => {
 });
 
 describe('a request that timed out', () => {
-  it('repeats what was sent before, and leaves new texts whole', async () => {
+  it('repeats texts as they were sent before, and leaves new texts whole', async () => {
     const { prune, hanging } = openStep(openaiChat, { timeoutMs: 30 });
     const first = (await prune(body(OLD))).changed;
     expect(first?.length).toBeLessThan(OLD.length / 2);

@@ -232,7 +232,7 @@ describe('a session on a wire with verified history', () => {
     3_600_000,
   );
 
-  it.skipIf(OVER_DATABASE || BEFORE !== undefined)('has had shortened tools in some requests of these', () => {
+  it.skipIf(OVER_DATABASE || BEFORE !== undefined)('had shortened tools in at least one request of these seeds', () => {
     expect(shortened).toBeGreaterThan(0);
   });
 });

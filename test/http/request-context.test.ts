@@ -11,14 +11,14 @@ function request(headers: Readonly<Record<string, string>>): IncomingMessage {
 }
 
 describe('the context of a request', () => {
-  it('has the project and the task that its headers name, beyond ASCII too', () => {
+  it('has the project and the task named in its headers, including non-ASCII names', () => {
     const name = Buffer.from('café', 'utf8').toString('latin1');
     const { scope } = contextOf(request({ 'x-mcp-pruner-project': name, 'x-mcp-pruner-task': ' t1 ' }), 'r1');
     expect(scope).toMatchObject({ project: 'café', task: 't1', requestId: 'r1' });
     expect(contextOf(request({}), 'r2').scope.project).toBe('default');
   });
 
-  it('has the project of the admitting key, and its headers stay as the client sent them', () => {
+  it('has the project of the admitting key, and leaves the headers of the client unchanged', () => {
     const req = request({ 'x-mcp-pruner-project': 'theirs' });
     admitted.set(req, { keyId: 'k', viewer: { projects: ['ours'], project: 'ours' } });
     expect(contextOf(req, 'r').scope.project).toBe('ours');
@@ -44,7 +44,7 @@ describe('the context of a request', () => {
     expect([context.client, context.scope.client, context.scope.agent]).toEqual([client, client, withVersion]);
   });
 
-  it('of a connection is shared by its requests, except for the id', () => {
+  it('of a connection is shared by its requests, except for the request id', () => {
     const connection = contextOf(request({ 'x-mcp-pruner': ' OFF ' }), '');
     const one = withRequestId(connection, 'r1');
     expect([one.isOff, one.requestId, one.scope.requestId]).toEqual([true, 'r1', 'r1']);

@@ -38,8 +38,8 @@ const FIGURES: RunFigures = {
 const log = oneCall(serverLog(300, 1));
 const small = oneCall('ok');
 
-describe('what a run did', () => {
-  it('has its dollars once another process on the store has billed it, if the caller waits', async () => {
+describe('the figures of a run', () => {
+  it('include its dollars once another process on the store has billed it, if the caller waits', async () => {
     const book = new RunBook();
     book.begin('r', 0)();
     const counted: CountedRun = { ...FIGURES, inProgress: 0, sinceMs: 0, requests: 1, ids: ['a'] };
@@ -56,7 +56,7 @@ describe('what a run did', () => {
     expect(await figures(true)).toMatchObject({ open: 0, dollars: 0.25, dollarsWithout: 0.5 });
   });
 
-  it('counts the requests of that run alone, its cuts and its bill', async () => {
+  it('count only the requests of that run, with its cuts and its bill', async () => {
     const { upstream, proxy, ask, figures } = await stage();
     const [run, other] = [markedRun(proxy.url), markedRun(proxy.url)];
     await ask(run.url, small);
@@ -82,7 +82,7 @@ describe('what a run did', () => {
     );
   });
 
-  it('waits for a request whose agent was ended, and counts it as failed', async () => {
+  it('wait for a request whose agent was stopped, and count it as failed', async () => {
     const { upstream, proxy, ask, figures } = await stage();
     const run = markedRun(proxy.url);
     const answer = upstream.answer;
@@ -101,7 +101,7 @@ describe('what a run did', () => {
     expect(await summaryOf(proxy.url, run.id)).toMatch(/^1 request \(1 more failed\)/);
   });
 
-  it('counts the requests of a WebSocket, which is open until it is closed', async () => {
+  it('count the requests of a WebSocket, which is shown as open until it is closed', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const run = markedRun(proxy.url);
@@ -121,7 +121,7 @@ describe('what a run did', () => {
     expect(upstream.last.request.url).toBe('/v1/responses');
   });
 
-  it('lists no requests for an unknown run, and has no figures from another program', async () => {
+  it('are empty for an unknown run, and absent if another program answers', async () => {
     const { upstream, proxy } = await stage();
     expect(await summaryOf(proxy.url, markedRun('').id)).toBe('no request to a model came through the proxy');
     upstream.answer = (_request, res) => json(res, 404, {});
@@ -129,13 +129,13 @@ describe('what a run did', () => {
     expect(await summaryOf('http://127.0.0.1:1', markedRun('').id)).toBeNull();
   });
 
-  it('is requested once, and shown at the deadline even if a request is in flight', async () => {
+  it('are requested once, and shown at the deadline even if a request is in flight', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { ...FIGURES, open: 1 }));
     expect(await summaryOf(`http://127.0.0.1:${upstream.port}`, markedRun('').id)).toMatch(/^7 requests, 1 cut/);
     expect(upstream.requests).toHaveLength(1);
   });
 
-  it('says what would have been cut in shadow mode, and why nothing was cut where pruning is off', async () => {
+  it('show what would have been cut in shadow mode, and why nothing was cut if pruning is off', async () => {
     const shadow = await stage({ MCP_PRUNER_MODE: 'shadow' });
     const run = markedRun(shadow.proxy.url);
     await shadow.ask(run.url, log);

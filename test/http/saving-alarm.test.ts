@@ -25,7 +25,7 @@ async function pageNotes(proxy: TestProxy): Promise<readonly string[]> {
 }
 
 describe('requests with large results that save nothing', () => {
-  it('are logged once with the cause, and doctor and the page show them until something is saved', async () => {
+  it('are logged once with the cause, and shown by doctor and the page until something is saved', async () => {
     const env = { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'bash' };
     const proxy = await startProxy(await startUpstream(), { env, alarmAfter: 3 });
     for (const seed of [1, 2]) await ask(proxy, seed);
@@ -67,7 +67,7 @@ describe('requests with large results that save nothing', () => {
     expect(Number(warning?.requests)).toBeLessThan(10);
   });
 
-  it('are counted if the kill switch is on', async () => {
+  it('are counted even if the kill switch is on', async () => {
     const env = { MCP_PRUNER_ENABLED: 'false' };
     const proxy = await startProxy(await startUpstream(), { env, alarmAfter: 2 });
     for (const seed of [1, 2]) {

@@ -78,7 +78,7 @@ describe('50 requests in a row without a saving', () => {
     expect(made.alarm).toBeNull();
   });
 
-  it('restart at each request that saves tokens, which ends the alarm', () => {
+  it('are counted anew after a request that saves tokens, which also ends the alarm', () => {
     const { made, see } = watch();
     const saved = { ...WHOLE, outcomes: [CUT], forwardedOriginal: false };
     see(WHOLE, 49);

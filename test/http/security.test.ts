@@ -71,7 +71,7 @@ describe('the endpoints with originals and figures', () => {
     }
   });
 
-  it('give a foreign page no addresses on /health', async () => {
+  it('reveal no addresses to a foreign page on /health', async () => {
     const proxy = await startProxy(await startUpstream());
     const health = async (headers: Record<string, string>) =>
       JSON.parse((await send(`${proxy.url}/health`, { headers })).body.toString()) as Record<string, unknown>;
@@ -85,7 +85,7 @@ describe('the endpoints with originals and figures', () => {
     }
   });
 
-  it('do not make /health or the proxied routes require the token', async () => {
+  it('leave /health and the proxied routes usable without the token', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
     const health = await send(`${proxy.url}/health`);
@@ -121,7 +121,7 @@ describe('the endpoints with originals and figures', () => {
     else expect(problem).toBeNull();
   });
 
-  it('are not served on an address that others can reach without a token', () => {
+  it('are not served without a token on an address that other machines can reach', () => {
     const env = { MCP_PRUNER_HOST: '0.0.0.0' };
     expect(servingProblem(settingsOf(env), edition.settings)).toContain('MCP_PRUNER_AUTH_TOKEN');
     expect(servingProblem(settingsOf({ ...env, MCP_PRUNER_AUTH_TOKEN: TOKEN }), edition.settings)).toBeNull();

@@ -142,7 +142,7 @@ async function start() {
 const LOG = serverLog(900, 4);
 const wires = Object.keys(WIRES);
 
-it('lines that a shell recovered pass whole on every wire, in every form of the command, and count as recovered', async () => {
+it('lines recovered by a shell pass whole on every wire, in every command form, and are counted', async () => {
   const { send, install, shell, proxy } = await start();
   const first: Turn = ['npm start', LOG];
   const sent: string[] = [];
@@ -200,7 +200,7 @@ it('lines that a shell recovered pass whole on every wire, in every form of the 
   expect(report.totals.regretTokens).toBeGreaterThan(10_000);
 });
 
-it('the lines stay in a longer output of other lines, over three turns and after a restart', async () => {
+it('recovered lines stay in a longer output, over three turns and after a restart', async () => {
   const { send, proxy } = await start();
   const lines = splitLines(LOG);
   const sent = new Map<string, { turns: Turn[]; outputs: string[] }>();
@@ -224,7 +224,7 @@ it('the lines stay in a longer output of other lines, over three turns and after
   }
 });
 
-it('a text that repeats lines of a file is cut as ever if no command recovered them', async () => {
+it('a text that repeats lines of a file is cut as usual if no command recovered those lines', async () => {
   const { send } = await start();
   const lines = splitLines(LOG);
   const part = Array.from({ length: 300 }, (_, i) => lineAt(lines, i + 1)).join('\n');

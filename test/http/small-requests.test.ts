@@ -12,7 +12,7 @@ const small = (extra: object = {}): string =>
     ...extra,
   });
 
-describe('a small request that has only begun', () => {
+describe('a small request that begins a conversation', () => {
   it('is forwarded unchanged and reported like any other', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);

@@ -60,7 +60,7 @@ when('the port is open before the rest is there', () => {
     expect([await status('live'), await status('ready')]).toEqual([200, 200]);
   });
 
-  it('a part that failed to load answers with advice to restart, while models are served', async () => {
+  it('a part that failed to load advises a restart, while model requests are served', async () => {
     const faults: unknown[] = [];
     const rest = loadSoon(
       () => Promise.reject(new Error('no descriptors')),

@@ -77,7 +77,7 @@ function smallDisk(options: string): string | null {
 }
 
 describe('requests succeed, and pruning resumes automatically, when the store', () => {
-  it('cannot be created at its place', async () => {
+  it('cannot be created at its path', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'data'), 'a file in the place of the folder');
     const { proxy, fresh, reasons } = await setUp({ dbPath: join(folder, 'data', 'store.db') });
@@ -100,7 +100,7 @@ describe('requests succeed, and pruning resumes automatically, when the store', 
     expect(await proxy.logText()).toContain('store file deleted or replaced');
   });
 
-  it('is deleted while in use, and the next request is one whose pruned form is remembered', async () => {
+  it('is deleted while in use, and the pruned form of the next request is remembered', async () => {
     const { proxy, upstream, fresh, again } = await setUp();
     expect(await fresh()).toBe('pruned');
     for (const suffix of ['', '-wal', '-shm']) rmSync(proxy.dbPath + suffix, { force: true });
@@ -210,7 +210,7 @@ describe('requests succeed, and pruning resumes automatically, when the store', 
     await expect.poll(() => whole.all()).toEqual([{ key: 'store_unavailable', field: 'requests', value: 1 }]);
   });
 
-  it('is locked by another process for a moment, for which requests wait', async () => {
+  it('is briefly locked by another process, while requests wait', async () => {
     const { proxy, fresh } = await setUp();
     await fresh();
     const other = new Database(proxy.dbPath);

@@ -124,7 +124,7 @@ describe.each([
     expect(changed?.includes(JSON.stringify(NEW))).toBe(false);
   });
 
-  it('waits as well if the store became unreachable during the commit, because it may have the record now', async () => {
+  it('also waits if the store became unreachable during the commit, which may have succeeded', async () => {
     const store = new SharedStore();
     store.loseAnswers();
     const going = store.replica(dialect)(of(OLD));
@@ -136,7 +136,7 @@ describe.each([
     expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
   });
 
-  it('waits as well if the commit was not answered in time', async () => {
+  it('also waits if the commit got no answer in time', async () => {
     const store = new SharedStore();
     store.loseAnswers('locked');
     const { changed, fallbacks } = await store.replica(dialect)(of(OLD));
@@ -145,7 +145,7 @@ describe.each([
     expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
   });
 
-  it('is forwarded unchanged after its time limit, or if too many wait', async () => {
+  it('is forwarded unchanged after its time limit, or if too many requests wait', async () => {
     const store = new SharedStore();
     await store.replica(dialect)(of(OLD));
     store.reason = 'unreachable';
@@ -159,7 +159,7 @@ describe.each([
     expect(store.waiting).toBe(0);
   });
 
-  it('does not wait at first if this replica has its history, or if the store stays unavailable', async () => {
+  it('does not start to wait if this replica has its history, or if the store stays unavailable', async () => {
     const store = new SharedStore();
     const replica = store.replica(dialect);
     const sent = (await replica(of(OLD))).changed;
@@ -174,7 +174,7 @@ describe.each([
 });
 
 describe('a history that a provider refused whole while the store is unreachable', () => {
-  it('is sent once more as it must have been cut, and new texts stay whole', async () => {
+  it('is resent with its inferred cuts, and new texts stay whole', async () => {
     const store = new SharedStore();
     const sent = (await store.replica(anthropicMessages)(messages(OLD))).changed;
     store.reason = 'unreachable';

@@ -66,7 +66,7 @@ function openSession() {
 }
 
 describe('a message thread', () => {
-  it('has the same bytes in the replay of the whole history as in the requests that continued it', async () => {
+  it('has the same bytes in a replay of its whole history as in the requests that continued it', async () => {
     const { mode, stepOver, send } = openSession();
     const step = stepOver();
     await send(step, bodyOf([QUESTION]));
@@ -82,7 +82,7 @@ describe('a message thread', () => {
     }
   });
 
-  it('keeps a result whole that was continued with while pruning was off', async () => {
+  it('keeps a result whole that was sent while pruning was off', async () => {
     const { mode, stepOver, send } = openSession();
     const step = stepOver();
     mode.enabled = false;
@@ -92,7 +92,7 @@ describe('a message thread', () => {
     expect(await send(step, bodyOf(history))).toEqual([A]);
   });
 
-  it('is found for the same project and account alone', async () => {
+  it('is found only for the same project and account', async () => {
     const { stepOver, send } = openSession();
     const step = stepOver();
     await send(step, bodyOf([results(['toolu_1', A])], 'msg_1'));
@@ -104,7 +104,7 @@ describe('a message thread', () => {
     expect(known.length).toBeLessThan(A.length / 2);
   });
 
-  it('repeats a file that the user attached while it was continued', async () => {
+  it('repeats a file that the user attached in a continuing request', async () => {
     const { pipeline, stepOver, send } = openSession();
     const step = stepOver(pipeline);
     const first = await step.prune(NO_CONTEXT, { body: bodyOf([QUESTION]), dialect: anthropicMessages });
@@ -132,7 +132,7 @@ describe('a message thread', () => {
     },
   );
 
-  it('repeats results and a file that continued an answer of which the proxy has no record', async () => {
+  it('repeats results and a file that continued an answer unknown to the proxy', async () => {
     const { mode, stepOver, send } = openSession();
     const turn = attached(...results(['toolu_1', A]).content);
     const sent = await send(stepOver(), bodyOf([turn], 'msg_1'));
@@ -143,7 +143,7 @@ describe('a message thread', () => {
   });
 });
 
-describe('a refusal that names what the provider stores', () => {
+describe('a refusal that names a record stored by the provider', () => {
   it.each([
     [anthropicMessages, { error: { details: { error_code: 'thread_not_found' } } }],
     [openaiResponses, { error: { code: 'previous_response_not_found' } }],

@@ -111,7 +111,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect(answer.body.toString('utf8')).toContain('[DONE]');
   });
 
-  it('that speaks HTTP/1.0 is passed on to its end', async () => {
+  it('that speaks HTTP/1.0 has its whole answer passed on', async () => {
     const answer = await ask(await inFrontOf('HTTP/1.0 200 OK\r\ncontent-type: text/plain\r\n\r\nold but good'), path);
     expect([answer.status, answer.body.toString()]).toEqual([200, 'old but good']);
   });
@@ -123,7 +123,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect([answer.status, answer.body.toString()]).toEqual([200, 'ok']);
   });
 
-  it('that switches protocols unasked causes a 502', async () => {
+  it('that switches protocols without being asked causes a 502', async () => {
     const proxy = await inFrontOf(
       'HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n',
       { ends: false },
@@ -131,7 +131,7 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect((await ask(proxy, path)).status).toBe(502);
   });
 
-  it('that closes the connection after each answer gets a new one each time', async () => {
+  it('that closes the connection after each answer gets a new connection each time', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.setHeader('connection', 'close');
       res.end('{}');
@@ -178,13 +178,13 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
     expect([answer.status, answer.headers['x-odd'], answer.body.toString()]).toEqual([status, 'yes', text]);
   });
 
-  it('with a reason and fields beyond ASCII is passed on', async () => {
+  it('that sends a non-ASCII reason and header field has them passed on', async () => {
     const bytes = Buffer.from('HTTP/1.1 200 Tr\xe8s bien\r\nx-name: caf\xe9\r\ncontent-length: 2\r\n\r\nok', 'latin1');
     const answer = await ask(await inFrontOf(bytes), path);
     expect([answer.status, answer.headers['x-name'], answer.body.toString()]).toEqual([200, 'caf\xe9', 'ok']);
   });
 
-  it('that repeats a field has each of them passed on', async () => {
+  it('that repeats a header field has every value passed on', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.setHeader('set-cookie', ['a=1', 'b=2']);
       res.end('{}');
@@ -235,8 +235,8 @@ describe('a stream that the upstream resets a hundred times', () => {
   });
 });
 
-describe.each(routes)('large header fields behind %s', (_name, path) => {
-  it('come through in front of an answer', async () => {
+describe.each(routes)('large header fields on %s', (_name, path) => {
+  it('are passed on with an answer', async () => {
     const upstream = await startUpstream((_request, res) => {
       for (let i = 0; i < 20; i++) res.setHeader(`x-policy-${i}`, 'p'.repeat(2_000));
       res.end('{}');
@@ -247,13 +247,13 @@ describe.each(routes)('large header fields behind %s', (_name, path) => {
   });
 });
 
-describe('a broken frame of a chunked answer', () => {
+describe('a malformed chunk of an answer', () => {
   it.each(['/v1/chat/completions', '/v1/embeddings'])('ends the answer to %s at once', async (path) => {
     const broken = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nno length\r\n';
     await expect(ask(await inFrontOf(broken, { ends: false }), path)).rejects.toThrow();
   });
 
-  it('that is the first one ends the answer after its head, without a 502', async () => {
+  it('that comes first ends the answer after its head, without a 502', async () => {
     const head = 'HTTP/1.1 200 Fine\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n';
     const proxy = await inFrontOf(`${head}no length\r\n`, { ends: false });
     const socket = await dial(proxy.port);
@@ -270,7 +270,7 @@ describe('a broken frame of a chunked answer', () => {
 });
 
 describe('trailers', () => {
-  it.each(['/v1/chat/completions', '/v1/embeddings'])('come through behind a streamed answer to %s', async (path) => {
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('are passed on after a streamed answer to %s', async (path) => {
     const chunked =
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n2\r\nok\r\n0\r\nx-sum: 42\r\n\r\n';
     const answer = await ask(await inFrontOf(chunked), path);

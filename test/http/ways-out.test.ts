@@ -55,7 +55,7 @@ async function startForwardProxy(): Promise<{ url: string; seen: string[]; autho
 }
 
 describe('requests to the upstream', () => {
-  it('for a WebSocket go through a tunnel of HTTP_PROXY, with its user and password', async () => {
+  it('for a WebSocket use a tunnel through HTTP_PROXY, with its user and password', async () => {
     const upstream = await startSocketUpstream();
     upstream.onMessage = (socket, message) => socket.send(message);
     const forward = await startForwardProxy();
@@ -71,7 +71,7 @@ describe('requests to the upstream', () => {
   });
 
   it.each(['/v1/chat/completions', '/v1/embeddings'])(
-    '%s go through HTTP_PROXY, with its user and password',
+    'for %s go through HTTP_PROXY, with its user and password',
     async (path) => {
       const upstream = await startUpstream(completion('Fine.'));
       const forward = await startForwardProxy();
@@ -91,7 +91,7 @@ describe('requests to the upstream', () => {
     },
   );
 
-  it.each(['/v1/chat/completions', '/v1/embeddings'])('%s go directly if NO_PROXY says so', async (path) => {
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('for %s go directly if NO_PROXY lists the host', async (path) => {
     const upstream = await startUpstream();
     const forward = await startForwardProxy();
     const proxy = await startProxy(upstream, { env: { HTTP_PROXY: forward.url, NO_PROXY: 'x.test,127.0.0.1' } });
@@ -99,17 +99,20 @@ describe('requests to the upstream', () => {
     expect(forward.seen).toEqual([]);
   });
 
-  it.each(['/v1/chat/completions', '/v1/embeddings'])('%s to https ask HTTPS_PROXY for a tunnel', async (path) => {
-    const upstream = await startUpstream();
-    const forward = await startForwardProxy();
-    const proxy = await startProxy(`https://model.test:${upstream.port}/v1`, { env: { HTTPS_PROXY: forward.url } });
-    // what is behind the tunnel speaks no TLS: the way is what counts here
-    expect((await send(`${proxy.url}${path}`, { method: 'POST', body: '{"messages":[]}' })).status).toBe(502);
-    expect(forward.seen).toContain(`CONNECT model.test:${upstream.port}`);
-  });
+  it.each(['/v1/chat/completions', '/v1/embeddings'])(
+    'for %s over https ask HTTPS_PROXY for a tunnel',
+    async (path) => {
+      const upstream = await startUpstream();
+      const forward = await startForwardProxy();
+      const proxy = await startProxy(`https://model.test:${upstream.port}/v1`, { env: { HTTPS_PROXY: forward.url } });
+      // what is behind the tunnel speaks no TLS: the way is what counts here
+      expect((await send(`${proxy.url}${path}`, { method: 'POST', body: '{"messages":[]}' })).status).toBe(502);
+      expect(forward.seen).toContain(`CONNECT model.test:${upstream.port}`);
+    },
+  );
 });
 
-describe('a call of a remote backend', () => {
+describe('a call to a remote backend', () => {
   it('goes through the HTTP proxy too', async () => {
     const upstream = await startUpstream((_request, res) => res.end('{"ok":true}'));
     const forward = await startForwardProxy();

@@ -92,7 +92,7 @@ describe('a WebSocket of a client', () => {
     expect(upstream.connections.flatMap(({ messages }) => messages)).toEqual([]);
   });
 
-  it('may send a message in fragments, with a ping between them, and empty ones', async () => {
+  it('may send a fragmented message with a ping in between, and empty messages', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const socket = await opened(proxy.port);

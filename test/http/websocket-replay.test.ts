@@ -60,7 +60,7 @@ function outputsIn(all: readonly string[]): Map<string, string> {
 }
 
 describe('a recorded session of Codex over WebSocket', () => {
-  it('is pruned, every byte accounted for, and its second connection repeats the first one’s bytes', async () => {
+  it('is pruned with every byte accounted for, and its second connection repeats the bytes of the first', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const sent = await replay(proxy, upstream);

@@ -56,7 +56,7 @@ const QUESTION = {
 };
 
 describe('a WebSocket on /v1/responses', () => {
-  it('passes fields, subprotocol and messages of both kinds both ways, byte for byte', async () => {
+  it('passes header fields, subprotocol, text and binary messages both ways, byte for byte', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     upstream.onMessage = (socket, message, isBinary) => socket.send(message, { binary: isBinary });
@@ -130,7 +130,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(await client.closed).toEqual([code, reason]);
   });
 
-  it('ends like the other side: without a code, or by breaking off', async () => {
+  it('ends like the other side: without a close code, or by an abrupt disconnect', async () => {
     const { upstream, proxy, client } = await joined();
     client.socket.close();
     expect(await upstream.last.closed).toEqual([1005, '']);
@@ -190,7 +190,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(health.not_understood).toEqual({ websocket_not_opened: 1 });
   });
 
-  it('reports to a client that the upstream cannot be reached', async () => {
+  it('answers with a 502 if the upstream cannot be reached', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await upstream.close();
@@ -219,7 +219,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(page).toMatch(/fallback[^\n]*upgrade_refused[^\n]* 3/);
   });
 
-  it('of a foreign page is bridged unread', async () => {
+  it('from a foreign page is bridged unread', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const client = await openSocket(proxy.url, { headers: { origin: 'https://evil.example' } });
@@ -243,7 +243,7 @@ describe('a WebSocket on /v1/responses', () => {
   });
 });
 
-describe('requests in frames', () => {
+describe('requests in WebSocket frames', () => {
   it("are pruned, each logged with the provider's usage", async () => {
     const { upstream, proxy, client } = await joined();
     upstream.onMessage = (socket) => answer(socket, 'resp_1');
@@ -319,7 +319,7 @@ describe('requests in frames', () => {
     expect(lines).toHaveLength(1);
   });
 
-  it('stay whole if the connection has the field x-mcp-pruner: off', async () => {
+  it('stay whole if the connection has the header x-mcp-pruner: off', async () => {
     const upstream = await startSocketUpstream();
     const proxy = await startProxy(upstream.url);
     const client = await openSocket(proxy.url, { headers: { 'x-mcp-pruner': 'off' } });
@@ -330,7 +330,7 @@ describe('requests in frames', () => {
     expect(upstream.last.request.headers['x-mcp-pruner']).toBeUndefined();
   });
 
-  it('of two hundred turns on one connection leave nothing behind', async () => {
+  it('of two hundred turns are all forwarded over one connection', async () => {
     const { upstream, proxy, client } = await joined();
     upstream.onMessage = (socket) => answer(socket, 'resp_x');
     for (let turn = 0; turn < 200; turn++) {

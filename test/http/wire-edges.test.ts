@@ -32,7 +32,7 @@ const bodyOf = (fields: object): Buffer => Buffer.from(JSON.stringify({ model: '
 const output = (id: string, text: string): object => ({ type: 'function_call_output', call_id: id, output: text });
 
 describe('responses/compact', () => {
-  it('repeats what was sent and makes no new decision', async () => {
+  it('repeats texts as they were sent, and makes no new decision', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, ANSWER));
     const proxy = await startProxy(upstream);
     const input = [QUESTION, CALL, output('call_1', serverLog(200))];
@@ -53,7 +53,7 @@ describe('responses/compact', () => {
   });
 });
 
-describe('an answer that the provider keeps', () => {
+describe('an answer that the provider stores', () => {
   it.each<[string, (bytes: Buffer) => Buffer]>([
     ['gzip', gzipSync],
     ['br', brotliCompressSync],
@@ -79,7 +79,7 @@ describe('an answer that the provider keeps', () => {
 describe('shadow mode on the messages wire', () => {
   const body = messagesBody(oneCall(serverLog(200)));
 
-  it('sends new texts unchanged, and repeats them so after it ends', async () => {
+  it('sends new texts unchanged, and keeps them unchanged after it ends', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { type: 'message', content: [] }));
     const shadow = await startProxy(upstream, { env: { MCP_PRUNER_MODE: 'shadow' } });
     await post(shadow, '/v1/messages', body);
@@ -91,7 +91,7 @@ describe('shadow mode on the messages wire', () => {
     expect(upstream.last.body.equals(body)).toBe(true);
   });
 
-  it('repeats what was pruned before it began', async () => {
+  it('repeats texts in the form that was pruned before it began', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { type: 'message', content: [] }));
     const proxy = await startProxy(upstream);
     await post(proxy, '/v1/messages', body);

@@ -55,8 +55,8 @@ function responsesBody(output: string): Buffer {
   return Buffer.from(JSON.stringify({ model: 'gpt-test', input, store: false, stream: false }));
 }
 
-describe('the wires on one port', () => {
-  it('sends the messages wire to its own upstream, pruned, with query and fields whole', async () => {
+describe('a proxy with several wires on one port', () => {
+  it('sends the messages wire to its own upstream, pruned, with query and header fields unchanged', async () => {
     const two = await twoUpstreams();
     const body = messagesBody(oneCall(serverLog(900)));
     const answer = await post(two, '/v1/messages?beta=true', body, {
@@ -76,7 +76,7 @@ describe('the wires on one port', () => {
     expect(sent.toString()).toContain('⟦PRUNÉ:');
   });
 
-  it('sends the responses wire to the upstream of chat, pruned', async () => {
+  it('sends the responses wire to the upstream of the chat wire, pruned', async () => {
     const two = await twoUpstreams();
     const body = responsesBody(serverLog(900));
     expect(await (await post(two, '/v1/responses', body)).json()).toEqual(RESPONSE);
@@ -85,7 +85,7 @@ describe('the wires on one port', () => {
     expect(two.anthropic.requests).toHaveLength(0);
   });
 
-  it('passes the rest on to the provider that it belongs to', async () => {
+  it('passes all other requests on to the provider that they belong to', async () => {
     const two = await twoUpstreams();
     const get = (path: string, headers: Record<string, string> = {}) => fetch(`${two.proxy.url}${path}`, { headers });
     await get('/v1/models');

@@ -58,7 +58,7 @@ async function bytesPerRequest(length: number): Promise<number> {
   return bytes / requests;
 }
 
-it('a bill allocates little, and hardly more in a long conversation', async () => {
+it('a bill allocates little memory, and only slightly more in a long conversation', async () => {
   const short: number[] = [];
   const long: number[] = [];
   for (let round = 0; round < 3; round++) {

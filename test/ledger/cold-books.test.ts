@@ -153,7 +153,7 @@ function expectBooked({ billed, report }: Booked, without: number, grossWithout:
   expect(Math.abs(gross - grossWithout - (without - billed))).toBeLessThan(CENT);
 }
 
-describe('old results that are put aside', () => {
+describe('stashed old results', () => {
   it.each([
     ['five minutes', 5],
     ['an hour, so that the first pause is guessed wrongly', 60],
@@ -181,7 +181,7 @@ describe('old results that are put aside', () => {
 });
 
 describe('context that the provider clears itself', () => {
-  it('is in the bill to the cent, counted once, and is no saving of ours', async () => {
+  it('is billed to the cent, counted once, and not reported as a saving of the proxy', async () => {
     let cleared = 0;
     const clear = (pieces: readonly Piece[], body: Buffer): readonly Piece[] => {
       if (!body.includes('clear_tool_uses_20250919')) return pieces;

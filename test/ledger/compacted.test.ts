@@ -18,7 +18,7 @@ const FIRST: Readonly<Record<string, readonly [text: string, cause: string]>> = 
 };
 
 describe('a conversation that a client compacts to a single message', () => {
-  it('has the cause compacted, by the words of several clients, unlike a new task', async () => {
+  it('gets the miss cause compacted for the wording of several clients, unlike a new task', async () => {
     const upstream = new BillingUpstream();
     const proxy = await startProxy(await upstream.start(), { env: { MCP_PRUNER_PRICES: priceFile() } });
     for (const [name, [text]] of Object.entries(FIRST)) {

@@ -182,7 +182,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(asked.keys).toEqual(new Set(['k1']));
   });
 
-  it('has the saving of shortened tools to the cent as well', async () => {
+  it('matches the saving of shortened tools to the cent as well', async () => {
     const { all, shelf } = await play(SEEDS.slice(0, 6), { ...ON, MCP_PRUNER_VERIFY: '1' }, { withTools: true });
     const { all: whole } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { withTools: true });
     for (const [i, one] of all.entries()) {
@@ -200,7 +200,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(offBy(all)).toBeLessThan(0.06);
   });
 
-  it('has the bill to the cent, and the saving nearly always, if cuts are estimated', async () => {
+  it('matches the bill to the cent, and nearly always the saving, if cuts are estimated', async () => {
     const { all, asked } = await play(SEEDS.slice(0, 30), {});
     for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     expect(offBy(all)).toBeLessThan(0.03);
@@ -209,7 +209,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(asked.count).toBe(0);
   });
 
-  it('is as exact if the provider does not count, and reports how often and why', async () => {
+  it('stays as exact if the provider fails to count tokens, and reports how often and why', async () => {
     const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { countStatus: 529 });
     expect([sum('checked'), sum('checkFailed'), sum('checkFailed:status_529')]).toEqual([0, asked.count, asked.count]);
     expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
@@ -220,7 +220,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(Math.abs(offBy(all) - offBy(unasked))).toBeLessThan(0.02);
   });
 
-  it('requests counts for no more than the configured share', async () => {
+  it('requests token counts for no more than the configured share of requests', async () => {
     const { asked, sum } = await play(SEEDS.slice(0, 10), { MCP_PRUNER_VERIFY: '0.2' });
     expect(sum('checked')).toBe(asked.count);
     expect(asked.count).toBeLessThan(sum('requests') * 0.6);

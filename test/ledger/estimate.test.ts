@@ -15,7 +15,7 @@ describe('the saving of a model that was never seen before', () => {
   const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
 
   it.each([...worlds, ['messages', 'dense', true] as const])(
-    'over %s, by a %s tokeniser, hidden reasoning: %s, is the true one within 3 % and inside its range',
+    'over %s, with a %s tokeniser, hidden reasoning: %s, is within 3 % of the truth and in its range',
     async (wire, how, thinks) => {
       const { reported, really, range, spent, billed } = await play(
         { wire, count: TOKENISERS[how], thinks },

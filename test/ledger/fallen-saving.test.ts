@@ -29,7 +29,7 @@ describe('the note that a day saved nothing', () => {
     expect(fallenNotes([day('2026-11-02', { looked: 0 })])).toEqual([]);
   });
 
-  it('is absent if the newest day saved something, had few requests, or there is none', () => {
+  it('is absent if the newest day saved something or had few requests, or if there is no day', () => {
     expect(fallenNotes([day('2026-11-02', { removed: 1 }), BEFORE])).toEqual([]);
     expect(fallenNotes([day('2026-11-02', { requests: 19 }), BEFORE])).toEqual([]);
     expect(fallenNotes([])).toEqual([]);

@@ -101,7 +101,7 @@ describe('a provider that reports no cache figures', () => {
     }),
   });
 
-  it('has no cache in the counterfactual bill either, whatever cache_control requests', async () => {
+  it('is billed without a cache in the counterfactual as well, whatever cache_control requests', async () => {
     const { report } = await play(withFiguresFrom(9), { requests: 6, cacheFrom: 9 });
     const { removed, gross } = report.totals;
     expect(removed).toBeGreaterThan(10_000);
@@ -109,7 +109,7 @@ describe('a provider that reports no cache figures', () => {
     expect(report.misses).toEqual([]);
   });
 
-  it('is billed with a cache from the first answer with cache figures on, even if they are 0', async () => {
+  it('is billed with a cache from the first answer that has cache figures, even if they are 0', async () => {
     const { billed } = await play(withFiguresFrom(3), { requests: 6, cacheFrom: 4 });
     const [none, missed, written, read] = billed.slice(2);
     const saved = (at: typeof none): number => (at?.dollarsWithout ?? 0) - (at?.dollars ?? 0);

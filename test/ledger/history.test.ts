@@ -94,7 +94,7 @@ describe('the ledger’s history of a conversation', () => {
     return turns;
   }
 
-  it('is in the store, so that a later process counts no old cut as new, and sees no false miss', async () => {
+  it('is stored, so that a later process counts no old cuts as new and records no false miss', async () => {
     const turns = await billed(
       request('r1', { messages: 3, read: 0 }),
       request('r2', { messages: 5, read: HEAD + 3_000 }),
@@ -108,14 +108,14 @@ describe('the ledger’s history of a conversation', () => {
     ]);
   });
 
-  it('is not needed to price old cuts as old: cuts before the first new message are not new', async () => {
+  it('is not needed to recognise old cuts: cuts before the first new message are not new', async () => {
     const [turn] = await billed(request('r1', { messages: 9, read: HEAD + 7_000 }));
     expect(turn).toMatchObject({ miss: null, removed: 2_000, removedNew: 500 });
     // read at a tenth of the price, and only the newest cut would have been written
     expect((turn?.dollarsWithout ?? 0) - (turn?.dollars ?? 0)).toBeCloseTo((1_500 * 0.5 + 500 * 10) / 1e6, 9);
   });
 
-  it('may lack a request that was lost: the figures of a later one are the same', async () => {
+  it('may lack a lost request without a change to the figures of a later request', async () => {
     const all = [
       request('r1', { messages: 3, read: 0 }),
       request('r2', { messages: 5, read: HEAD + 3_000 }),
@@ -135,7 +135,7 @@ describe('the ledger’s history of a conversation', () => {
     expect(other).toMatchObject({ project: 'mine', miss: 'first_request', missTokens: HEAD + 1_000 });
   });
 
-  describe('when a client compacts it', () => {
+  describe('a compaction by the client', () => {
     const long = () => request('r1', { messages: 9, read: HEAD, newest: ['a', 'b'] });
     const compacted = (more: Partial<Asked> = {}) =>
       request('r2', { messages: 1, read: HEAD, conversationId: 'c2', summarised: true, newest: ['s'], ...more });
@@ -166,13 +166,13 @@ describe('the ledger’s history of a conversation', () => {
   });
 });
 
-describe('a request that waits in the store', () => {
+describe('a request queued in the store', () => {
   it('is read as it was written', () => {
     const facts = request('r1', { messages: 7, read: 12 });
     expect(decodeFacts(encodeFacts(facts))).toEqual(facts);
   });
 
-  it('keeps rows of texts and numbers, absent ones as well', () => {
+  it('keeps rows of texts and numbers, including absent values', () => {
     const row = fc.record(
       { prefix: fc.stringMatching(/^[a-z0-9]*$/), cuts: fc.stringMatching(/^[a-z0-9]*$/), exact: fc.integer() },
       { requiredKeys: ['prefix'] },

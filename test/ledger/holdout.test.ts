@@ -38,7 +38,7 @@ const LEAST = 0.95 * EXPERIMENTS;
 
 describe('the interval of a hold-out', () => {
   it.each(Object.keys(shapes(0)))(
-    'is not shown or contains the true difference in 95 of 100 experiments, costs %s',
+    'is absent or contains the true difference in 95 of 100 experiments, costs %s',
     (name) => {
       const cost = shapes(424_242)[name] ?? ((mean: number) => mean);
       let held = 0;
@@ -62,7 +62,7 @@ describe('the interval of a hold-out', () => {
     expect(difference(many, many.slice(0, 30)).interval).not.toBeNull();
   });
 
-  it('is absent if a few conversations outweigh all others, with a note', () => {
+  it('is absent, with a note, if a few conversations outweigh all others', () => {
     const uneven = Array.from({ length: 90 }, (_, i) => (i % 30 === 0 ? 1_000 : 1));
     expect(difference(uneven, uneven.slice(0, 60))).toMatchObject({ interval: null, tooSkewed: true });
   });
@@ -83,7 +83,7 @@ function conversations(seed: number, count: number, longer = 1): ComparedConvers
 }
 
 describe('the comparison with a control group', () => {
-  it('decides with 1,000 conversations, and its interval contains the truth', () => {
+  it('reaches a decision with 1,000 conversations, and its interval contains the true difference', () => {
     const truth = -0.2 * Math.exp(1.2 ** 2 / 2);
     let [decided, wrong] = [0, 0];
     for (let seed = 0; seed < 12; seed++) {
@@ -104,7 +104,7 @@ describe('the comparison with a control group', () => {
     expect(Math.sign(found)).toBe(Math.sign(pruned - control));
   });
 
-  it('reports how many more are needed, with which share, and for how long', () => {
+  it('reports how many more conversations are needed, at which share, and for how long', () => {
     const few = conversations(5, 100).map((one, i) => ({ ...one, firstMs: i * 3_600_000 }));
     const { plan, dollarsPerTurn } = holdoutOf(few.map((one) => ({ ...one, dollarsWithout: one.dollars }))) ?? NONE;
     expect(dollarsPerTurn.interval).toBeNull();
@@ -127,7 +127,7 @@ describe('the comparison with a control group', () => {
     expect(result.plan.more).toBeGreaterThan(0);
   });
 
-  it('is computed from a file of rows, the same as from the ledger', async () => {
+  it('gives the same result from a file of rows as from the ledger', async () => {
     const rows = conversations(7, 400);
     const folder = tempFolder();
     writeFileSync(
@@ -160,7 +160,7 @@ describe('a conversation of the control group', () => {
     ]);
   });
 
-  it('is never one that was cut before all were held out', async () => {
+  it('is never a conversation that was cut before the hold-out began', async () => {
     const store = openStore();
     const first = await openPipeline({ store }).rewrite(request(FIRST));
     const later = await openPipeline({ store, isHeldOut: () => true }).rewrite(request(GROWN));
@@ -210,7 +210,7 @@ describe.each([
     ]);
   });
 
-  it('do not decide what was sent: texts that went whole stay whole without the session, and in the other arm', async () => {
+  it('do not affect sent texts: whole ones stay whole without the session and in the other arm', async () => {
     const store = openStore();
     const isHeldOut = onlyOne();
     await openPipeline({ store, isHeldOut }).rewrite(of(first, 's1'));
@@ -221,14 +221,14 @@ describe.each([
     }
   });
 
-  it('do not decide what was sent: texts that were cut stay cut in the control group', async () => {
+  it('do not affect sent texts: cut ones stay cut in the control group', async () => {
     const store = openStore();
     const cut = await openPipeline({ store }).rewrite(of(first, 's1'));
     const again = await openPipeline({ store, isHeldOut: () => true }).rewrite(of(first, 's2'));
     expect([outcomeOf(again), again.body]).toEqual([[false, 1], cut.body]);
   });
 
-  it('follow the record of an earlier version, which was kept by the first words', async () => {
+  it('follow the record of an earlier version, which was keyed by the first words', async () => {
     const store = openStore();
     const { conversationId } = await openPipeline({ store: openStore() }).rewrite(of(first));
     await store.commit({ decisions: [], touch: [], sent: [wholeRecord(earlierControlPrefix(conversationId))] }, 0);

@@ -39,7 +39,7 @@ async function play(killed: boolean) {
 }
 
 describe('a process that ends', () => {
-  it('loses no row to SIGTERM, only the last ones to SIGKILL, and no figure of a later row', async () => {
+  it('loses no row on SIGTERM, only the last rows on SIGKILL, and no figure of a later row', async () => {
     const [whole, lossy] = [await play(false), await play(true)];
     expect(whole.turns).toHaveLength(TURNS);
     expect(lossy.turns.length).toBeGreaterThanOrEqual(TURNS - 1);

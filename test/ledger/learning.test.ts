@@ -8,7 +8,7 @@ import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { manualClock } from '../helpers/rewriter.ts';
 import { sourceFile } from '../helpers/texts.ts';
 
-describe('the boldness step that follows', () => {
+describe('the next boldness step', () => {
   it.each([
     ['stays with too few texts', 0, { cut: 11, regretted: 11 }, 0],
     ['becomes milder where half of the texts are regretted', 0, { cut: 12, regretted: 6 }, -1],

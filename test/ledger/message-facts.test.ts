@@ -9,14 +9,14 @@ function conversation(conversationId: string, count: number): RewrittenRequest {
   return request as unknown as RewrittenRequest;
 }
 
-describe('the facts of messages', () => {
+describe('message facts', () => {
   it('are remembered for the next request of a conversation', () => {
     const request = conversation('short', 3);
     const first = messagesOf(request, false);
     expect(messagesOf(request, false)[0]).toBe(first[0]);
   });
 
-  it('are forgotten by the number of messages, not of conversations', () => {
+  it('are evicted by the number of messages, not of conversations', () => {
     const request = conversation('early', 3);
     const [first] = messagesOf(request, false);
     for (let i = 0; i < 4; i++) messagesOf(conversation(`flood ${i}`, 19_000), false);

@@ -9,7 +9,7 @@ import { startProxy } from '../helpers/proxy.ts';
 
 const USAGE = { input_tokens: 10, output_tokens: 5 };
 
-it('what providers report about changed history is counted once for each request, by model and conversation', async () => {
+it('provider reports about changed history are counted once per request, by model and conversation', async () => {
   const reasons: string[] = [];
   const upstream = await startUpstream(({ url }, res) => {
     const input_transformations = reasons.map((reason, i) => ({ id: `rs_${i}`, action: 'removed', reason }));
@@ -60,7 +60,7 @@ it('what providers report about changed history is counted once for each request
   expect(report.conversations.reduce((sum, { reported }) => sum + reported, 0)).toBe(2);
 });
 
-it('doctor shows the reports of the running proxy, and an alarm only if there are any', () => {
+it('doctor shows the reports of changed history in the running proxy, and warns only if there are any', () => {
   const counts = (reported: number, requests: number) =>
     checkPrefixes({ prefixBreaks: new Map(Object.entries({ reported, requests })) });
   expect(counts(0, 1204)).toEqual([
@@ -71,7 +71,7 @@ it('doctor shows the reports of the running proxy, and an alarm only if there ar
   expect(checkPrefixes(null)).toEqual([]);
 });
 
-it('a report of changed history says what the client changed in the request', async () => {
+it('a report of changed history names the change that the client made to the request', async () => {
   const isBroken = { now: false };
   const upstream = await startUpstream((_request, res) => {
     const report = isBroken.now ? { input_transformations: [{ id: 'rs_1', reason: 'prefix_mismatch' }] } : {};

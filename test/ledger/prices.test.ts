@@ -18,7 +18,7 @@ const own = (text: string): Prices => new Prices([{ path: '/my/prices.toml', tex
 const inputOf = (price: Price | null): number | null => price?.input ?? null;
 
 describe('the installed prices', () => {
-  it('have a day and a source each, and cached tokens cost no more than new ones', () => {
+  it('each have a date and a source, and price cached tokens no higher than new ones', () => {
     const rows = builtIn.rows();
     expect([builtIn.problems, builtIn.warnings, rows.length > 80]).toEqual([[], [], true]);
     for (const price of rows) {
@@ -92,15 +92,15 @@ describe('the installed prices', () => {
     expect(builtIn.of('assistant', NOW, 'azure')).toBeNull();
   });
 
-  it('follow a price that changed on a day', () => {
+  it('follow a price change from its date', () => {
     expect(builtIn.of('claude-sonnet-5-5', Date.parse('2026-10-06T23:59:59Z'))?.read).toBe(0.2);
     expect(builtIn.of('claude-sonnet-5-5', Date.parse('2026-10-07T00:00:00Z'))?.read).toBe(0.1);
     expect(inputOf(builtIn.of('gemini-3.8-flash', Date.parse('2027-01-01')))).toBe(1.5);
   });
 });
 
-describe('a file of own prices', () => {
-  it('is tried before the installed rows, which apply to everything else', () => {
+describe('a custom price file', () => {
+  it('takes precedence over the installed rows, which apply to all other models', () => {
     const prices = own(row('claude-opus-5', 'input = 1\noutput = 2'));
     expect(inputOf(prices.of('claude-opus-5', NOW))).toBe(1);
     expect(inputOf(prices.of('claude-opus-5-5', NOW))).toBe(4);
@@ -156,7 +156,7 @@ describe('a file of own prices', () => {
     expect(prices.problems).toEqual([expect.stringMatching(/^price file broken: \/my\/prices\.toml: [^\n]+$/)]);
   });
 
-  it('bills a long prompt at the prices of its band, all of it', () => {
+  it('bills the whole of a long prompt at the prices of its band', () => {
     const band = 'input = 1\noutput = 10\n[[price.band]]\nabove = 1_000\ninput = 2\noutput = 15';
     const asRow = row('m', 'input = 1\noutput = 10') + row('m', 'above = 1_000\ninput = 2\noutput = 15');
     for (const prices of [own(row('m', band)), own(asRow)]) {
@@ -168,14 +168,14 @@ describe('a file of own prices', () => {
     }
   });
 
-  it('uses the bands of the price in force on the day, and no older ones', () => {
+  it('uses only the bands of the price in force on the day', () => {
     const before = 'input = 1\noutput = 10\n[[price.band]]\nabove = 1_000\ninput = 2';
     const prices = own(row('m', before) + row('m', 'from = "2026-06-01"\ninput = 3\noutput = 10'));
     expect(prices.of('m', Date.parse('2026-05-31'))?.bands).toMatchObject([{ above: 1_000, input: 2, output: 10 }]);
     expect(prices.of('m', Date.parse('2026-06-01'))).toMatchObject({ input: 3, bands: [] });
   });
 
-  it('bills the counterfactual cost of a request without cuts in its own price band', () => {
+  it('bills the counterfactual request without cuts in its own price band', () => {
     const facts = {
       ...{
         requestId: 'r',

@@ -68,7 +68,7 @@ const stores: [string, () => Promise<Place>, boolean][] = [
 ];
 
 describe.each(stores.filter(([, , isHere]) => isHere))('several processes on %s', (_, open) => {
-  it('reach the figures of a single one, with a random one for each turn and restarts in between', async () => {
+  it('reach the figures of a single process, with a random process per turn and restarts in between', async () => {
     const alone = await play(await open(), 1);
     const together = await play(await open(), 3, true);
     expect(together.figures.requests).toBe(CONVERSATIONS * TURNS);

@@ -80,7 +80,7 @@ async function play(env: Readonly<Record<string, string>>) {
 }
 
 describe('the ledger of the proxy', () => {
-  it('has the provider’s bill, and the cost of the same conversation without cuts', async () => {
+  it('matches the provider’s bill, and the cost of the same conversation without cuts', async () => {
     const { provider, twin, recorded, turns, ledger, proxy, metrics } = await play({});
     expect(turns.map(({ miss }) => miss)).toEqual(['first_request', null, null, null, null]);
     expect(

@@ -80,7 +80,7 @@ describe('regret', () => {
     expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
   });
 
-  it('counts for its project and at its price if it is recovered after a restart', async () => {
+  it('counts in its project and at its price if a line is recovered after a restart', async () => {
     const upstream = await answering(USED);
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile() } });
     const agent = new Agent(proxy, upstream, { 'x-mcp-pruner-project': 'shop' });
@@ -108,7 +108,7 @@ describe('regret', () => {
     expect(fileOf(report)?.regretTokens).toBeGreaterThan(1_000);
   });
 
-  it('includes a cut line that an edit quotes, and no shown line', async () => {
+  it('includes a cut line that an edit quotes, but no line that was shown', async () => {
     const { proxy, agent, cutLine } = await reader(await answering(USED));
     expect(cutLine).not.toBe('');
     agent.tool('edit_file', { path: 'src/orders.ts', old_string: cutLine, new_string: '' }, 'done');
@@ -120,7 +120,7 @@ describe('regret', () => {
   });
 });
 
-describe('usage that is not reported', () => {
+describe('unreported usage', () => {
   it('is estimated, with a note', async () => {
     const upstream = await answering(null);
     const { proxy, agent } = await reader(upstream);
@@ -157,7 +157,7 @@ describe('shadow mode', () => {
   });
 });
 
-describe('a file of prices that was named', () => {
+describe('a configured price file', () => {
   it('does not stop the proxy if it is broken: log and report name it, and other prices apply', async () => {
     const path = priceFile('price = 3');
     const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: path });
@@ -177,7 +177,7 @@ describe('a file of prices that was named', () => {
 });
 
 describe('cache writes with a long lifetime', () => {
-  it('are named where the model has no price for them, and only there', async () => {
+  it('are reported for models that have no price for them, and only for those', async () => {
     const dbPath = join(tempFolder(), 'store.db');
     const store = openStore(dbPath);
     const sums = ['gpt-6-sol', 'claude-opus-5', 'unknown'].map((key) => {
@@ -197,7 +197,7 @@ describe('cache writes with a long lifetime', () => {
   });
 });
 
-describe('texts that passed whole for lack of time', () => {
+describe('texts that stayed whole because time ran out', () => {
   it('are reported with their requests and the reason', () => {
     const sum = {
       day: '2026-11-20',
@@ -213,7 +213,7 @@ describe('texts that passed whole for lack of time', () => {
 });
 
 describe('models without a price', () => {
-  it('are named, ten by their number of requests, and the others are counted', () => {
+  it('are listed: the ten with the most requests by name, the others by number', () => {
     const sums = Array.from({ length: 13 }, (_, i) =>
       Object.entries({ requests: i + 1, unpriced: i + 1 }).map(([field, value]) => ({
         ...({ day: '2026-11-20', project: 'p', slice: 'model', key: `m${i}`, field, value } as const),

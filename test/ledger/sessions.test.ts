@@ -148,7 +148,7 @@ async function seen(proxy: TestProxy) {
 const log = (seed: number): string => serverLog(200, seed);
 
 describe('conversations with the same first words', () => {
-  it('of four agents on four wires are four, and none misses the cache because of another', async () => {
+  it('of four agents on four wires are counted as four, and cause no cache misses for each other', async () => {
     const { proxy } = await stage();
     const agents = [chat('s1'), messages('s2'), responses('s3'), gemini('s4')];
     for (let turn = 0; turn < 4; turn++) {
@@ -182,7 +182,7 @@ describe('conversations with the same first words', () => {
     expect(misses.map(({ cause }) => cause)).toEqual(['first_request']);
   });
 
-  it('of sub-agents stand under their session', async () => {
+  it('of sub-agents are listed under their session', async () => {
     const { proxy } = await stage();
     const main = messages('s1');
     await send(proxy, main, []);
@@ -208,7 +208,7 @@ describe('conversations with the same first words', () => {
 });
 
 describe('a first request that failed', () => {
-  it('is a request of its conversation and no turn, and its retry is a first request', async () => {
+  it('counts as a request of its conversation but not as a turn, and its retry as a first request', async () => {
     const { proxy, failing } = await stage();
     for (const agent of [messages('s1'), chat('')]) {
       failing.now = true;

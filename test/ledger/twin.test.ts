@@ -153,7 +153,7 @@ describe('the bill of a conversation', () => {
   );
 });
 
-describe('a prompt that only the cuts made too short for the cache', () => {
+describe('a prompt that became too short for the cache only through cuts', () => {
   const short = (cut: number): Step => ({
     ...{ model: 'm', tools: 't', system: 's', atMs: 0, output: 10 },
     messages: [{ says: 'a', tokens: 3_500, cut, bytesPerToken: 4 }],
@@ -170,7 +170,7 @@ describe('a prompt that only the cuts made too short for the cache', () => {
   );
 });
 
-describe('a cache that missed', () => {
+describe('a cache miss', () => {
   const rules = providers['writes for five minutes'] as ProviderRules;
   const big = (says: string, cut = 0): Message => ({ says, tokens: 10_000, cut, bytesPerToken: 4 });
   const first: Step = {
@@ -208,7 +208,7 @@ describe('a cache that missed', () => {
     expect(changed?.missDollars).toBeCloseTo((23_000 * (6.25 - 0.5)) / 1_000_000, 6);
   });
 
-  it('is no fault if a directive set the message aside', () => {
+  it('is recorded as put_aside if a directive stashed the message', () => {
     const step = { ...next, messages: [big('a'), big('b', 9_000), big('c')] };
     expect(missed(first, step, '*')).toMatchObject({ miss: 'put_aside', missAt: -1 });
     expect(missed(first, { ...step, atMs: 6 * MINUTE }, '*')).toMatchObject({ miss: 'expired' });
@@ -234,7 +234,7 @@ describe('a cache that missed', () => {
     });
   }
 
-  it('is unknown if nothing changed and the provider still did not read it', () => {
+  it('has an unknown cause if nothing changed and the provider still did not read the cache', () => {
     const again = missed(first, next);
     expect([again?.miss, again?.missAt]).toEqual(['unknown', -1]);
   });

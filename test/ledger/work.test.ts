@@ -84,7 +84,7 @@ describe('the signs of work', () => {
     });
   });
 
-  it('are counted alike without pruning, and without corrections if those are switched off', async () => {
+  it('are counted the same without pruning, and exclude corrections if those are switched off', async () => {
     const ledger = await play(WHOLE, { MCP_PRUNER_HOLDOUT: '1', MCP_PRUNER_CORRECTIONS: 'false' });
     const [one] = await ledger.conversations({ sinceMs: 0, limit: 9 });
     expect(one).toMatchObject({

@@ -44,7 +44,7 @@ describe('clients of /rpc that do not read their answers', () => {
     expect(await (await post(url, JSON.stringify(HEALTH))).json()).toHaveProperty('result');
   });
 
-  it('free the memory when they leave', async () => {
+  it('free the memory when their requests end', async () => {
     const methods = { large: () => ({ large: 'x'.repeat(4_000_000) }) };
     const { url } = await startRpcServer({ maxUnreadBytes: 5_000_000, server: { methods } });
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'large' });
@@ -72,7 +72,7 @@ describe('clients of /rpc that send slowly', () => {
   });
 });
 
-describe('a body that would parse into far more memory than it has bytes', () => {
+describe('a body that would take far more memory when parsed', () => {
   const call = (args: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"prune_text","arguments":${args}}}`;
 
@@ -107,7 +107,7 @@ describe('a body that would parse into far more memory than it has bytes', () =>
 });
 
 describe('bodies in memory while they are processed', () => {
-  it('count with their size after decompression', async () => {
+  it('are counted at their decompressed size', async () => {
     const release: (() => void)[] = [];
     const methods = { wait: () => new Promise<object>((resolve) => release.push(() => resolve({}))) };
     const { port } = await startRpcServer({ maxUploadBytes: 3_000_000, server: { methods } });
@@ -129,7 +129,7 @@ describe('bodies in memory while they are processed', () => {
   });
 });
 
-it('refuse deeply nested parameters with their field, whatever the method', async () => {
+it('deeply nested parameters are refused with their field, whatever the method', async () => {
   const { url } = await startRpcServer();
   const params = `{"a":${'['.repeat(600)}${']'.repeat(600)}}`;
   const answer = await (await post(url, `{"jsonrpc":"2.0","id":"h","method":"health","params":${params}}`)).json();

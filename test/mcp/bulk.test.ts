@@ -12,7 +12,7 @@ interface Pruned {
 }
 
 describe('prune_batch', () => {
-  it('returns for each entry, in order, what prune_text returns', async () => {
+  it('returns the result of prune_text for each entry, in order', async () => {
     const proxy = await startProduct(env);
     const entries = [logArgs(1), logArgs(2), logArgs(1), { ...logArgs(3), text: '' }];
     const { results } = await ask<{ results: Pruned[] }>(proxy, 'prune_batch', { entries });
@@ -82,7 +82,7 @@ async function apartDecision(pruneId: string) {
 }
 
 describe('recover_batch', () => {
-  it('returns for each entry, in order, what recover_text returns', async () => {
+  it('returns the result of recover_text for each entry, in order', async () => {
     const proxy = await startProduct(env);
     const ids = [];
     for (const seed of [1, 2]) ids.push((await ask<Pruned>(proxy, 'prune_text', logArgs(seed))).prune_id);

@@ -47,7 +47,7 @@ const recoverTextSchema = {
 };
 
 describe('tools/list', () => {
-  it('shows prune_text, recover_text and health with the schemas of the contract, to the letter', async () => {
+  it('lists prune_text, recover_text and health with exactly the schemas of the contract', async () => {
     const { port } = await startRpcServer();
     for (const params of [{}, undefined, null, { cursor: 'x' }]) {
       const { result } = await request(port, 'tools/list', params);
@@ -63,8 +63,8 @@ describe('tools/list', () => {
   });
 });
 
-describe('the curl lines of the contract', () => {
-  it('lists, prunes and recovers with no header but a content type', async () => {
+describe('the curl examples of the contract', () => {
+  it('list, prune and recover with no header except a content type', async () => {
     const { port, pruner } = await startRpcServer();
     const list = await send(port, '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}');
     expect(list.status).toBe(200);
@@ -127,7 +127,7 @@ describe('the curl lines of the contract', () => {
     });
   });
 
-  it('answers initialize without capabilities, as the troubleshooting page sends it', async () => {
+  it('get an answer to initialize without capabilities, as the troubleshooting page sends it', async () => {
     const { port } = await startRpcServer();
     const { result } = await post(port, {
       jsonrpc: '2.0',
@@ -144,7 +144,7 @@ describe('the curl lines of the contract', () => {
     expect(String(result?.instructions)).toContain('recover_text');
   });
 
-  it('returns the same health as a tool and as a method', async () => {
+  it('get the same health from the tool and from the method', async () => {
     const { port } = await startRpcServer();
     const expected = {
       status: 'healthy',
@@ -161,7 +161,7 @@ describe('the curl lines of the contract', () => {
 });
 
 describe('recovery', () => {
-  it('answers to recover_range as well', async () => {
+  it('is also available as recover_range', async () => {
     const { port, calls } = await startRpcServer();
     const { prune_id } = contentOf(await callTool(port, 'prune_text', pruneArgs()));
     const args = { prune_id, ranges: [{ start_line: 3, end_line: 3 }], include_line_numbers: false };
@@ -186,7 +186,7 @@ describe('recovery', () => {
 });
 
 describe('the server with an invalid call', () => {
-  it('prints prune_id_not_found as the contract does, with advice', async () => {
+  it('returns prune_id_not_found in the form of the contract, with advice', async () => {
     const { port } = await startRpcServer();
     const args = { prune_id: 'prn_gone', ranges: [{ start_line: 1, end_line: 2 }], include_line_numbers: true };
     const raw = await send(
@@ -275,7 +275,7 @@ describe('the server with an invalid call', () => {
     expect(error?.message.startsWith(`Invalid params: ${field}: `)).toBe(true);
   });
 
-  it('accepts the bounds themselves', async () => {
+  it('accepts values at the bounds', async () => {
     const { port, pruner } = await startRpcServer();
     for (const options of [
       { max_prune_ratio: 0, min_keep_lines: 0, timeout_ms: 1 },
@@ -317,7 +317,7 @@ describe('the server with an invalid call', () => {
   });
 });
 
-describe('lists that are empty on this server', () => {
+describe('the server without resources and prompts', () => {
   it.each([
     ['resources/list', { resources: [] }],
     ['resources/templates/list', { resourceTemplates: [] }],

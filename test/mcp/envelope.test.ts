@@ -9,7 +9,7 @@ const refusal = (id: unknown, code: number) => ({ jsonrpc: '2.0', id, error: { c
 
 describe('the server with a single message', () => {
   it.each(['', '{', 'hello', '{"jsonrpc":"2.0","id":1,"method":"ping"', '[1,', '\ufeff'])(
-    'answers what is not JSON (%j) with -32700 and id null',
+    'answers input that is not JSON (%j) with -32700 and id null',
     async (body) => {
       const { port } = await startRpcServer();
       const raw = await send(port, body);
@@ -51,7 +51,7 @@ describe('the server with a single message', () => {
     expect(await post(port, message)).toEqual(refusal(id, -32600));
   });
 
-  it.each([[[]], ['bar'], [7], [true]])('answers params %j, which are not named, with -32602', async (params) => {
+  it.each([[[]], ['bar'], [7], [true]])('answers params that are not an object (%j) with -32602', async (params) => {
     const { port } = await startRpcServer();
     expect(await request(port, 'ping', params)).toMatchObject({ id: 1, error: { code: -32602 } });
   });
@@ -116,7 +116,7 @@ describe('the server with a batch', () => {
     expect({ status: raw.status, body: raw.body }).toEqual({ status: 202, body: '' });
   });
 
-  it('refuses a batch with an unreasonably large answer', async () => {
+  it('refuses a batch whose answer would be unreasonably large', async () => {
     const { port } = await startRpcServer();
     expect(await post(port, Array(1001).fill(1))).toEqual(refusal(null, -32600));
   });
@@ -137,7 +137,7 @@ describe('the server with a batch', () => {
     }
   });
 
-  it('runs its calls one after the other', async () => {
+  it('runs its calls one at a time', async () => {
     let running = 0;
     let most = 0;
     const slow = async () => {
@@ -154,7 +154,7 @@ describe('the server with a batch', () => {
     expect(most).toBe(1);
   });
 
-  it('stops running calls once their answers exceed a limit together, however short the batch is', async () => {
+  it('stops running calls once their answers together exceed a limit, however short the batch is', async () => {
     let runs = 0;
     const long = () => ({ text: `${++runs}${'é"'.repeat(250_000)}` }); // 500,001 characters, 750,000 in JSON
     const { port } = await startRpcServer({ server: { methods: { long } } });

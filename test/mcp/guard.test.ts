@@ -21,7 +21,7 @@ async function guarded(
 }
 
 describe('wrong tokens', () => {
-  it('are answered more slowly with each one, and the right one is not', async () => {
+  it('are answered more slowly each time, without delaying the right token', async () => {
     const ask = await guarded({ allowedHosts: [], bearerToken: 'the-right-token' });
     const wrong = { authorization: 'Bearer wrong' };
     const answered: string[] = [];
@@ -103,7 +103,7 @@ describe('localGuard', () => {
     expect(await ask({ host: 'localhost', origin })).toEqual([403, 'forbidden_origin']);
   });
 
-  it('requires the token if one is configured, by whatever name it was reached', async () => {
+  it('requires the token if one is configured, whatever host name was used', async () => {
     const ask = await guarded({ allowedHosts: [], bearerToken: 's3cret' });
     expect(await ask({ host: '192.168.1.5:8006', authorization: 'Bearer s3cret' })).toEqual([200, 'passed']);
     expect(await ask({ host: 'localhost', authorization: 'bearer s3cret' })).toEqual([200, 'passed']);
@@ -129,7 +129,7 @@ describe('localGuard', () => {
     expect(await headerOnly({ host }, '/?token=s3cr%2Bt')).toEqual([401, 'unauthorized']);
   });
 
-  it('refuses a request without a host', async () => {
+  it('refuses a request without a Host header', async () => {
     const app = express();
     app.use(localGuard({ allowedHosts: [] }));
     const socket = net.connect(await listen(app), '127.0.0.1');

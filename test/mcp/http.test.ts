@@ -26,7 +26,7 @@ describe('POST /rpc', () => {
     expect(JSON.parse(raw.body)).toEqual(pong);
   });
 
-  it('answers a client that accepts only events with one event', async () => {
+  it('answers with a single event if the client accepts only events', async () => {
     const { port } = await startRpcServer();
     const raw = await send(port, ping, { headers: { accept: 'text/event-stream' } });
     expect([raw.status, raw.headers['content-type']]).toEqual([200, 'text/event-stream']);
@@ -53,7 +53,7 @@ describe('POST /rpc', () => {
   });
 
   it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])(
-    'refuses %s with 405 and says that it takes POST',
+    'refuses %s with 405 and names POST as the allowed method',
     async (method) => {
       const { port } = await startRpcServer();
       const raw = await send(port, null, { method });
@@ -80,7 +80,7 @@ describe('POST /rpc', () => {
     expect(faults).toEqual([]);
   });
 
-  it('refuses a body above the limit, also one that only grows when decompressed', async () => {
+  it('refuses a body above the limit, even if it exceeds the limit only when decompressed', async () => {
     const { port } = await startRpcServer({ maxBodyBytes: 1000 });
     const padded = (length: number): string => ping + ' '.repeat(length - ping.length);
     expect(JSON.parse((await send(port, padded(1000))).body)).toEqual(pong);

@@ -57,7 +57,7 @@ function wrapped(tool: Tool, path = ':memory:', clock = manualClock()) {
 const first = { run: 1, idempotent: false, idempotency_key: 'k' };
 
 describe('a call with an idempotency_key', () => {
-  it('that is repeated gets the first answer and does nothing, in whatever order its fields are', async () => {
+  it('that is repeated gets the first answer without running again, whatever the order of its fields', async () => {
     const { tool, runs } = counting();
     const { call, events, replayed } = wrapped(tool);
     expect(await call({ say: 'a', more: { x: 1, y: 2 }, idempotency_key: 'k' })).toEqual(first);
@@ -93,7 +93,7 @@ describe('a call with an idempotency_key', () => {
     expect(await call({ say: 'b', idempotency_key: 'k' })).toMatchObject({ run: 2, idempotent: false });
   });
 
-  it('that comes while the first runs waits for it; with other arguments it is refused at once', async () => {
+  it('waits for a running call with the same arguments, and is refused at once with others', async () => {
     const { tool, release, runs } = counting();
     const { call } = wrapped(tool);
     const calls = [1, 2, 3].map(() => call({ say: 'wait', idempotency_key: 'k' }));
@@ -104,7 +104,7 @@ describe('a call with an idempotency_key', () => {
     expect(runs()).toBe(1);
   });
 
-  it('stores no answer if it failed: waiting calls run themselves', async () => {
+  it('stores no answer if it failed, and a waiting call then runs itself', async () => {
     const { tool } = counting();
     const { call } = wrapped(tool);
     const [one, two] = await Promise.allSettled([1, 2].map(() => call({ say: 'fail', idempotency_key: 'k' })));
@@ -113,7 +113,7 @@ describe('a call with an idempotency_key', () => {
     expect(await call({ say: 'fail', idempotency_key: 'k' })).toMatchObject({ run: 2, idempotent: true });
   });
 
-  it('waits for another process on the same store that has the key, and is refused with other arguments', async () => {
+  it('waits for another process on the store that has the key, and is refused with other arguments', async () => {
     const path = `${tempFolder()}/store.db`;
     const [one, two] = [counting(), counting()];
     await two.tool.call({ say: 'x' }, { signal }); // its next run is number 2
@@ -128,7 +128,7 @@ describe('a call with an idempotency_key', () => {
     expect(two.runs()).toBe(1);
   });
 
-  it('takes over a key from a process that was killed with it', async () => {
+  it('takes over a key from a process that was killed while it held the key', async () => {
     const path = `${tempFolder()}/store.db`;
     const [one, two] = [counting(), counting()];
     const [killed, other] = [wrapped(one.tool, path), wrapped(two.tool, path)];
@@ -149,7 +149,7 @@ describe('a call with an idempotency_key', () => {
     expect(failures).toHaveLength(2);
   });
 
-  it('must be a text of 1 to 256 characters', async () => {
+  it('must have a key of 1 to 256 characters', async () => {
     const { call } = wrapped(counting().tool);
     for (const idempotency_key of ['', 1, null, 'x'.repeat(257), '\ud800']) {
       await expect(call({ say: 'a', idempotency_key })).rejects.toMatchObject({
@@ -168,7 +168,7 @@ describe('idempotency over /rpc', () => {
     return new Map(tools.map(({ name, inputSchema }) => [name, inputSchema]));
   };
 
-  it('is in the schemas of the changing tools only if it is on', async () => {
+  it('adds the key to the schemas of changing tools only if it is switched on', async () => {
     const [off, on] = [await schemasOf({ MCP_PRUNER_ENABLE_BULK: '1' }), await schemasOf(env)];
     const keyed = [...on].filter(([, { properties }]) => properties?.idempotency_key).map(([name]) => name);
     expect(keyed.sort()).toEqual([
@@ -185,7 +185,7 @@ describe('idempotency over /rpc', () => {
     }
   });
 
-  it('replays prune_text across a restart, to the byte, and its lines can still be recovered', async () => {
+  it('replays prune_text byte for byte across a restart, and its lines can still be recovered', async () => {
     const proxy = await startProduct(env);
     const args = { ...logArgs(), idempotency_key: 'once' };
     const before = await ask<{ prune_id: string }>(proxy, 'prune_text', args);

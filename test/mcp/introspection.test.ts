@@ -65,7 +65,7 @@ describe('mcp_info', () => {
     }
   });
 
-  it('is gone, and names its flag, if introspection is switched off', async () => {
+  it('is unavailable and names its flag if introspection is switched off', async () => {
     const proxy = await startProduct({ MCP_PRUNER_ENABLE_MCP_INTROSPECTION: 'off' });
     const { tools } = await (await connectTo(proxy)).listTools();
     expect(tools.map(({ name }) => name).filter((name) => name.startsWith('mcp_'))).toEqual([]);
@@ -96,7 +96,7 @@ describe('mcp_capabilities', () => {
   });
 });
 
-describe('a family of tools that is off', () => {
+describe('a tool family that is switched off', () => {
   it('is neither listed nor callable, and names the flag that enables it', async () => {
     const proxy = await startProduct();
     const listed = (await (await connectTo(proxy)).listTools()).tools.map(({ name }) => name);

@@ -12,7 +12,7 @@ async function metricsOf(proxy: TestProxy): Promise<Map<string, number>> {
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
 
-describe('the metrics of texts that tools prune', () => {
+describe('the metrics of texts pruned by tools', () => {
   it('count calls, cuts, and the tokens before and after', async () => {
     const proxy = await startProxy(NOWHERE);
     const { stats } = await pruneText(proxy, LOG, 'the failing payment', {}, 'logs');
@@ -34,7 +34,7 @@ describe('the metrics of texts that tools prune', () => {
     expect((await metricsOf(proxy)).get('mcp_pruner_fallbacks_total{reason="input_too_large"}')).toBe(1);
   });
 
-  it('count each text of a batch, and one of POST /prune, once', async () => {
+  it('count each text of a batch once, and a text of POST /prune once', async () => {
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_ENABLE_BULK: 'true' } });
     const options = {
       max_prune_ratio: 0.9,

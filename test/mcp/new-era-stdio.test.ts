@@ -48,8 +48,8 @@ function open(options: Partial<McpServerOptions> = {}) {
   };
 }
 
-describe('version 2026-07-28 on stdio', () => {
-  it('needs no initialize, answers all that was sent before the end, and leaves older clients as they were', async () => {
+describe('protocol version 2026-07-28 on stdio', () => {
+  it('needs no initialize, answers all requests before the input ends, and serves older clients as before', async () => {
     const { send, input, lines, served, faults } = open();
     input.write('{"jsonrpc":"2.0","id":"old","method":"ping"}\n');
     expect(await lines('"old"')).toEqual(['{"jsonrpc":"2.0","id":"old","result":{}}']);
@@ -70,7 +70,7 @@ describe('version 2026-07-28 on stdio', () => {
     expect(faults).toEqual([]);
   });
 
-  it('repeats ids digit for digit, and answers each of two requests with one id', async () => {
+  it('echoes ids digit for digit, and answers both of two requests with the same id', async () => {
     const { send, lines } = open();
     for (const id of ['9007199254740993', '7', '7']) send(id, 'tools/list');
     expect((await lines('"id":9007199254740993'))[0]).toContain('"tools"');
@@ -93,7 +93,7 @@ describe('version 2026-07-28 on stdio', () => {
     await lines('9007199254740993', 0);
   });
 
-  it('notifies a subscriber of the changes that it listens to, until it cancels', async () => {
+  it('notifies a subscriber of changes to its subscribed resources until it cancels', async () => {
     const peers = new Map<unknown, Peer | undefined>();
     const subscribe: Method = ({ uri }, { peer }) => {
       peers.set(uri, peer);
@@ -120,7 +120,7 @@ describe('version 2026-07-28 on stdio', () => {
     await expect.poll(() => [...peers.keys()]).toEqual(['sc://b']);
   });
 
-  it('names a subscription digit for digit, and ends it by that name', async () => {
+  it('identifies a subscription by its id digit for digit, and cancels it by that id', async () => {
     const { send, lines, input } = open({ capabilities: { resources: { subscribe: true, listChanged: false } } });
     for (const id of ['9007199254740993', '9007199254740995']) {
       send(id, 'subscriptions/listen', { notifications: { resourceSubscriptions: ['sc://a'] } });

@@ -37,8 +37,8 @@ async function call(
   return { ...raw, json: JSON.parse(raw.body.replace(/^event: message\ndata: /, '')) };
 }
 
-describe('version 2026-07-28 at POST /rpc', () => {
-  it('needs no initialize: a client discovers the server, lists and calls', async () => {
+describe('protocol version 2026-07-28 at POST /rpc', () => {
+  it('needs no initialize: a client discovers the server, lists tools and calls them', async () => {
     const server = await startRpcServer();
     const discovered = await call(server, 'server/discover');
     expect([discovered.status, discovered.json.result]).toMatchObject([
@@ -58,7 +58,7 @@ describe('version 2026-07-28 at POST /rpc', () => {
     expect(server.faults).toEqual([]);
   });
 
-  it('keeps code, message and data of an error', async () => {
+  it('preserves the code, message and data of an error', async () => {
     const params = {
       name: 'recover_text',
       arguments: { prune_id: 'prn_gone', ranges: [], include_line_numbers: false },
@@ -67,7 +67,7 @@ describe('version 2026-07-28 at POST /rpc', () => {
     expect([status, json.error]).toMatchObject([200, { code: -32004, data: { code: 'prune_id_not_found' } }]);
   });
 
-  it('answers only methods that it announces, others with 404', async () => {
+  it('answers only methods that it announces, and rejects others with 404', async () => {
     const server = await startRpcServer();
     for (const method of ['prompts/list', 'resources/list', 'nothing', 'initialize', 'ping']) {
       const { status, json } = await call(server, method);
@@ -86,7 +86,7 @@ describe('version 2026-07-28 at POST /rpc', () => {
   });
 
   it.each(['[]', '[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]', '{"jsonrpc":"2.0","id":1}', 'no json'])(
-    'refuses %s with 400, because a body is one message',
+    'refuses %s with 400, because a body must be a single message',
     async (body) => {
       const { port } = await startRpcServer();
       const raw = await send(port, body, { headers: { 'mcp-protocol-version': VERSION } });
@@ -94,13 +94,13 @@ describe('version 2026-07-28 at POST /rpc', () => {
     },
   );
 
-  it('repeats an id beyond 2^53 digit for digit, and answers with an event if the client accepts nothing else', async () => {
+  it('echoes an id beyond 2^53 digit for digit, and answers with an event if only events are accepted', async () => {
     const headers = { accept: 'text/event-stream' };
     const { body } = await call(await startRpcServer(), 'tools/list', { id: 'exact', headers });
     expect(body).toMatch(/^event: message\ndata: \{.*"id":9007199254740993[,}]/);
   });
 
-  it('repeats such an id in the events of a subscription too', async () => {
+  it('also echoes such an id in the events of a subscription', async () => {
     const { port } = await startRpcServer();
     const params = { notifications: { toolsListChanged: true }, _meta: META };
     const text = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'subscriptions/listen', params });
@@ -113,7 +113,7 @@ describe('version 2026-07-28 at POST /rpc', () => {
     expect([status, body.match(/d":9007199254740993/g)?.length, body.includes('exact-')]).toEqual([200, 3, false]);
   });
 
-  it('calls a resource that is not there an invalid parameter, -32602; older clients read -32002', async () => {
+  it('reports a missing resource as an invalid parameter, -32602, and as -32002 to older clients', async () => {
     const missing = new PrunerError('resource_not_found', { uri: 'sc://snapshots/prn_gone' });
     const read = (): never => {
       throw missing;
@@ -126,7 +126,7 @@ describe('version 2026-07-28 at POST /rpc', () => {
     expect(JSON.parse((await send(server.port, JSON.stringify(older))).body).error.code).toBe(-32002);
   });
 
-  it('offers only the tools that the URL names, and keeps the bounds of other bodies', async () => {
+  it('offers only the tools named in the URL, and applies the usual limits to bodies', async () => {
     const { port } = await startRpcServer({ maxBodyBytes: 1000 });
     const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: META } });
     const headers = { 'mcp-protocol-version': VERSION, 'mcp-method': 'tools/list' };

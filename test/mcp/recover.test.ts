@@ -16,7 +16,7 @@ describe('recover_text', () => {
     return { proxy, ...(await ask<Pruned>(proxy, 'prune_text', args)) };
   }
 
-  it('accepts an id in lower case, and returns it in its own form', async () => {
+  it('accepts an id in lower case, and returns it in its original case', async () => {
     const { proxy, prune_id } = await pruned();
     const ranges = [{ start_line: 2, end_line: 3 }];
     const call = { prune_id: prune_id.toLowerCase(), ranges, include_line_numbers: false };
@@ -26,7 +26,7 @@ describe('recover_text', () => {
     });
   });
 
-  it('accepts a marker for its id and, without ranges, for its lines', async () => {
+  it('accepts a marker in place of the id and, without ranges, returns the lines of the marker', async () => {
     const { proxy, prune_id, annotations } = await pruned();
     const [first] = annotations;
     if (first === undefined) throw new Error('nothing was cut');
@@ -42,7 +42,7 @@ describe('recover_text', () => {
     expect(await ask(proxy, 'recover_text', { ...call, ranges })).toMatchObject({ raw_text: lines[0] });
   });
 
-  it('ignores the two arguments that clients add to every call, and refuses any other', async () => {
+  it('ignores the two arguments that clients add to every call, and refuses any other unknown argument', async () => {
     const { proxy, prune_id } = await pruned();
     const call = { prune_id, ranges: [{ start_line: 2, end_line: 3 }], include_line_numbers: false };
     const added = { wait_for_previous: true, task_progress: '- [x] read the log' };
@@ -90,7 +90,7 @@ describe('recover_text', () => {
   });
 });
 
-describe('prune_text that runs out of time', () => {
+describe('prune_text after a timeout', () => {
   it.each([
     ['logs', (i: number) => `${i} INFO got /v1/${i * 7}`],
     ['docs', (i: number) => `On day ${i} it rained again.`],

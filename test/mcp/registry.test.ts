@@ -27,7 +27,7 @@ async function ask(options: Partial<McpServerOptions> & { registry: ToolRegistry
 const call = (name: string) => ({ name, arguments: { say: 'hi' } });
 const hi = { result: { content: [{ type: 'text', text: 'hi' }] } };
 
-describe('the registry of tools', () => {
+describe('the tool registry', () => {
   it('lists exactly the tools that it can call', async () => {
     const registry = new ToolRegistry([echo('one', { aliases: ['uno'] }), echo('two')]);
     const { result } = await ask({ registry }, 'tools/list');
@@ -47,7 +47,7 @@ describe('the registry of tools', () => {
       expect(await ask({ registry }, 'tools/call', call(name))).toMatchObject(hi);
   });
 
-  it('neither lists nor calls a tool whose flag is off, and names the flag', async () => {
+  it('neither lists nor calls a tool whose flag is off, and names the flag in the error', async () => {
     const tools = [echo('plain'), echo('extra', { flag: '--enable-extra' })];
     const off = new ToolRegistry(tools);
     expect(off.list(['rpc']).map(({ name }) => name)).toEqual(['plain']);
@@ -59,7 +59,7 @@ describe('the registry of tools', () => {
     expect(await ask({ registry: on }, 'tools/call', call('extra'))).toMatchObject(hi);
   });
 
-  it('lists the tools of a profile by one name, without those that are off', async () => {
+  it('expands the name of a profile to its tools, except those whose flag is off', async () => {
     const tools = [echo('plain'), echo('extra', { flag: '--enable-extra' }), echo('other')];
     const profiles = { some: ['plain', 'extra', 'unknown'] };
     const names = (flags: string[], only: string[]) =>
@@ -71,7 +71,7 @@ describe('the registry of tools', () => {
     expect(() => registry.find('other', ['rpc'], ['some'])).toThrow('available: plain');
   });
 
-  it('separates the tools of different faces', async () => {
+  it('lists and calls a tool only on its own faces', async () => {
     const registry = new ToolRegistry([echo('web'), echo('shell', { faces: ['stdio'] })]);
     expect(registry.list(['stdio']).map(({ name }) => name)).toEqual(['shell']);
     expect(registry.list(['stdio', 'rpc'])).toHaveLength(2);
@@ -84,7 +84,7 @@ describe('the registry of tools', () => {
   });
 });
 
-describe('a strict server, as the stdio contract wants it', () => {
+describe('a strict server, as the stdio contract requires', () => {
   const registry = new ToolRegistry([echo('one')]);
 
   it.each([
@@ -98,7 +98,7 @@ describe('a strict server, as the stdio contract wants it', () => {
     expect(error).toMatchObject({ code: -32602, message: 'Invalid params' });
   });
 
-  it('needs neither clientInfo nor capabilities, and has no instructions unless given', async () => {
+  it('needs neither clientInfo nor capabilities, and returns no instructions unless configured', async () => {
     const { result } = await ask({ registry, strict: true }, 'initialize', { protocolVersion: '2025-06-18' });
     expect(result).toStrictEqual({
       protocolVersion: '2025-06-18',
@@ -108,8 +108,8 @@ describe('a strict server, as the stdio contract wants it', () => {
   });
 });
 
-describe('further methods', () => {
-  it('replace the empty lists and are announced', async () => {
+describe('additional methods', () => {
+  it('replace the default empty lists and are announced as capabilities', async () => {
     const methods = { 'resources/list': () => ({ resources: [{ uri: 'sc://runs/1/events', name: 'run' }] }) };
     const options = { registry: new ToolRegistry([]), methods, capabilities: { resources: { subscribe: true } } };
     expect((await ask(options, 'resources/list')).result?.resources).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('a long-lived connection', () => {
     JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
   const ping = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' });
 
-  it('cancels only the call of that id and type, and serves others meanwhile', async () => {
+  it('cancels only the call with the same id and id type, and serves others meanwhile', async () => {
     const pruner = new FakePruner();
     const connection = buildServer(pruner).connect();
     let stopped = false;
@@ -148,7 +148,7 @@ describe('a long-lived connection', () => {
     expect(await running).toBeNull();
   });
 
-  it('stops every running call when it closes, also two of one id, and answers nothing afterwards', async () => {
+  it('stops every running call when it closes, even two with the same id, and answers nothing afterwards', async () => {
     const connection = buildServer(new FakePruner()).connect();
     const running = [connection.receive(hang(1)), connection.receive(hang(1))];
     connection.close();
@@ -172,7 +172,7 @@ describe('a client with selected tools', () => {
     ['/rpc?other=1', ['prune_text', 'recover_text', 'health']],
   ])('gets at %s only %j', async (path, names) => expect(await listed(path)).toEqual(names));
 
-  it('can call only these', async () => {
+  it('can call only the selected tools', async () => {
     const { port, pruner } = await startRpcServer();
     const ask = async (name: string, args: object) => {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
@@ -201,8 +201,8 @@ describe('a client with selected tools', () => {
   );
 });
 
-describe('a bounded list', () => {
-  it('checks its length before its members', () => {
+describe('a list with a maximum length', () => {
+  it('is checked for its length before its items are validated', () => {
     const list = z.strictObject({ list: boundedList(z.strictObject({ line: integer }), 3) });
     expect(list.safeParse({ list: [{ line: 1 }, { line: 2 }] }).success).toBe(true);
     expect(list.safeParse({ list: Array(4).fill('bad') }).error?.issues).toHaveLength(1);

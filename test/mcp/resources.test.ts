@@ -47,7 +47,7 @@ function runOf(proxy: TestProxy): Promise<Item> {
 }
 
 describe('resources_list', () => {
-  it('shows runs, snapshots and nothing else, narrowed by prefix and limit', async () => {
+  it('lists only runs and snapshots, filtered by prefix and limit', async () => {
     const proxy = await startProduct(env);
     expect((await ask<{ items: Item[] }>(proxy, 'resources_list')).items).toEqual([]);
     await converse(proxy);
@@ -83,7 +83,7 @@ describe('resources_list', () => {
 });
 
 describe('the events of a conversation', () => {
-  it('contain the request, each candidate, the cut and the kept texts, with every field of 004', async () => {
+  it('contain the request, each candidate, cuts and kept texts, with every event field', async () => {
     const proxy = await startProduct(env);
     const log = serverLog(400);
     // both results stand behind the last answer: of what was answered before nothing new is decided
@@ -111,7 +111,7 @@ describe('the events of a conversation', () => {
     for (const secret of ['sk-test', 'checkout', 'payment', 'INFO', 'npm start']) expect(text).not.toContain(secret);
   });
 
-  it('contain recoveries in the same run, and tool calls in their own run, without texts of clients', async () => {
+  it('include recoveries in the same run, and tool calls in a separate run, without client texts', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri } = await runOf(proxy);
@@ -153,7 +153,7 @@ describe('the events of a conversation', () => {
     expect(kinds.get('upstream_failed false')?.payload).toEqual({ reason: 'status', status: 503 });
   });
 
-  it("are limited by the store's setting, down to none", async () => {
+  it('are limited to the configured number, which may be zero', async () => {
     const none = await startProduct({ ...env, MCP_PRUNER_MAX_EVENTS: '0' });
     await converse(none);
     await none.requestLines(1);
@@ -170,7 +170,7 @@ describe('the events of a conversation', () => {
 });
 
 describe('resources_watch', () => {
-  it('reads all events in order, without gap or repeat, and stops at the end', async () => {
+  it('returns all events in order, without gaps or repeats, and stops at the end', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri } = await runOf(proxy);
@@ -188,7 +188,7 @@ describe('resources_watch', () => {
     expect(seen).toEqual(payload.events);
   });
 
-  it('waits for new entries as long as requested', async () => {
+  it('waits for new entries for the requested time', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri, metadata } = await runOf(proxy);
@@ -205,7 +205,7 @@ describe('resources_watch', () => {
 });
 
 describe('sc://snapshots', () => {
-  it('contain the original to the byte, its annotations, stats and goal', async () => {
+  it('contain the original byte for byte, with its annotations, stats and goal', async () => {
     const proxy = await startProduct(env);
     const args = { ...logArgs(), text: `${logArgs().text}\r\nlast 😀` };
     const { prune_id, annotations, stats } = await ask<Record<string, object>>(proxy, 'prune_text', args);
@@ -224,7 +224,7 @@ describe('sc://snapshots', () => {
     expect(Math.abs(Number(stats?.['tokens_est_after' as keyof typeof stats]) - Number(kept))).toBeLessThanOrEqual(2);
   });
 
-  it('are answered with distinct errors if unknown, expired, of another kind or not watchable', async () => {
+  it('return distinct errors if unknown, expired, of another kind or not watchable', async () => {
     const clock = manualClock();
     const ttl = { ...env, MCP_PRUNER_PRUNE_ID_TTL_S: '3000' };
     const proxy = await startProxy(await startUpstream(), { clock, env: ttl });
@@ -291,7 +291,7 @@ describe('the logs of an agent', () => {
   });
 });
 
-describe("the protocol's own resources", () => {
+describe('the standard MCP resource methods', () => {
   it('list the same resources to the official client', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
@@ -314,7 +314,7 @@ describe("the protocol's own resources", () => {
     await expect(client.subscribeResource({ uri: run.uri })).rejects.toThrow(/resource subscriptions|No subscriptions/);
   });
 
-  it('are empty and not announced without the flag, which the error names', async () => {
+  it('list nothing and are not announced without the flag, which errors name', async () => {
     const proxy = await startProduct();
     await converse(proxy);
     const client = await connectTo(proxy);

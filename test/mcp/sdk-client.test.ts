@@ -23,7 +23,7 @@ async function textOf(client: Client, name: string, args: Record<string, unknown
 }
 
 describe('the official MCP client over Streamable HTTP', () => {
-  it('connects, lists, calls and pings', async () => {
+  it('connects, lists tools, calls them and pings', async () => {
     const { url } = await startRpcServer();
     const client = await connect(url);
     expect(client.getServerVersion()).toMatchObject({ name: 'mcp-pruner', version: '0.1.0' });
@@ -52,7 +52,7 @@ describe('the official MCP client over Streamable HTTP', () => {
     expect(found).toEqual(await tools('/rpc'));
   });
 
-  it('sees code and data of an error', async () => {
+  it('receives the code and data of an error', async () => {
     const { url } = await startRpcServer();
     const client = await connect(url);
     const args = { prune_id: 'prn_gone', ranges: [], include_line_numbers: false };
@@ -63,7 +63,7 @@ describe('the official MCP client over Streamable HTTP', () => {
     await expect(client.callTool({ name: 'recover_text', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('stops the tool that it runs when it closes', async () => {
+  it('stops its running tool call when it closes', async () => {
     const { url, pruner }: RpcServer = await startRpcServer();
     const client = await connect(url);
     const running = client.callTool({ name: 'prune_text', arguments: pruneArgs({ goal_hint: goals.hang }) });

@@ -9,8 +9,8 @@ async function toolsAt(url: string): Promise<string> {
   return JSON.stringify(result.tools);
 }
 
-describe('the list of tools', () => {
-  it('takes less than 1,800 tokens, because many clients send it with every request', async () => {
+describe('the tool list', () => {
+  it('takes fewer than 1,800 tokens, because many clients send it with every request', async () => {
     const proxy = await startProduct();
     expect(estimateTokens(await toolsAt(`${proxy.url}/rpc`))).toBeLessThan(1_800);
     expect(estimateTokens(await toolsAt(`${proxy.url}/rpc?tools=recover_text`))).toBeLessThan(270);

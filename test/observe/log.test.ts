@@ -48,13 +48,13 @@ async function lineOf(write: (log: Log) => void): Promise<Record<string, unknown
 }
 
 describe('the log', () => {
-  it('writes one JSON object a line, with the level as a word and the time in ISO form', async () => {
+  it('writes one JSON object per line, with the level as a word and the time in ISO format', async () => {
     const line = await lineOf((log) => log.info({ tokensSaved: 12, model: 'm' }, 'request'));
     expect(line).toMatchObject({ level: 'info', msg: 'request', tokensSaved: 12, model: 'm' });
     expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('writes nothing below its level', async () => {
+  it('writes no entries below its level', async () => {
     const log = createLog({ level: 'warn', fd });
     log.info('no');
     log.warn('yes');
@@ -79,7 +79,7 @@ describe('the log', () => {
     expect(line).toMatchObject({ headers: { accept: 'kept' }, tokensBefore: 5 });
   });
 
-  it('logs the type, code, frames and cause of an error, and nothing else', async () => {
+  it('logs only the type, code, stack frames and cause of an error', async () => {
     const cause = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED', body: 'private text' });
     const line = await lineOf((log) => log.error({ err: new Error('no upstream', { cause }) }, 'failed'));
     expect(line.err).toMatchObject({
@@ -126,7 +126,7 @@ describe('the log', () => {
   });
 
   it.runIf(process.platform === 'linux').each(['a pipe without a reader', 'a full disk'])(
-    'lets the process end if nothing can be written: %s',
+    'lets the process exit if the log cannot be written: %s',
     async (where) => {
       const script = `import { openSync } from 'node:fs';
         const { createLog } = await import(${JSON.stringify(await bundledLog())});

@@ -91,7 +91,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('stay small, whatever names clients send', async () => {
+  it('stay bounded in size, whatever names clients send', async () => {
     const metrics = metricsOf();
     for (let i = 0; i < 1000; i++) {
       metrics.request(request({ model: `model-${i}"\n{${'x'.repeat(500)}`, upstreamError: `reason-${i}` }));
@@ -103,7 +103,7 @@ describe('the metrics', () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(200);
   });
 
-  it('ignore invalid figures', async () => {
+  it('ignore invalid values', async () => {
     const metrics = metricsOf();
     metrics.request(
       request({ status: 0, firstByteMs: Number.NaN, pruning: pruning({ tokensBefore: -1, elapsedMs: Number.NaN }) }),
@@ -114,7 +114,7 @@ describe('the metrics', () => {
     expect(text).toContain('mcp_pruner_candidates_total 2\n');
   });
 
-  it('belong to one server: another one in the same process counts separately', async () => {
+  it('belong to one server: another server in the same process has separate counts', async () => {
     const one = metricsOf();
     one.request(request());
     expect((await metricsOf().page()).text).not.toContain('mcp_pruner_requests_total{');
@@ -126,7 +126,7 @@ describe('the metrics', () => {
     expect((await metrics.page()).text).toContain('mcp_pruner_tokens_saved_total 600\n');
   });
 
-  it('contain the memory and processor time of the process', async () => {
+  it('include the memory and CPU time of the process', async () => {
     const { text } = await metricsOf().page();
     expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
     expect(text).toMatch(/^process_cpu_seconds_total [\d.]+$/m);

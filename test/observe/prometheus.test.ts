@@ -29,7 +29,7 @@ function queriesOf(name: string): string[] {
 }
 
 describe.skipIf(isAbsent)('Prometheus', () => {
-  it('accepts the alert rules, and raises each one when it should, and none otherwise', () => {
+  it('accepts the alert rules, and fires each alert when it should and not otherwise', () => {
     execFileSync(PROMTOOL, ['check', 'rules', `${deploy}prometheus/rules.yml`], { stdio: 'pipe' });
     execFileSync(PROMTOOL, ['test', 'rules', `${deploy}prometheus/rules.test.yml`], { stdio: 'pipe' });
     const rules = readFileSync(`${deploy}prometheus/rules.yml`, 'utf8');
@@ -40,7 +40,7 @@ describe.skipIf(isAbsent)('Prometheus', () => {
     }
   });
 
-  it('answers every query of the dashboards and every rule from a proxy that it scrapes', async () => {
+  it('has data for every dashboard query and every rule after scraping a proxy', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_METRICS_LABELS: 'model,project,key' } });
     const body = chatBody(oneResult(serverLog(400, 1)));

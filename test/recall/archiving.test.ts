@@ -48,7 +48,7 @@ function archive() {
 }
 
 describe('archiving of results', () => {
-  it('indexes a result once its conversation has rested for a minute, and searches read it until then', async () => {
+  it('indexes a result once its conversation was idle for a minute; until then, searches read it directly', async () => {
     const { clock, keep, settle, waiting, find } = archive();
     await keep(results('c1', [text('zebra'), text('lion')]));
     await settle();
@@ -65,7 +65,7 @@ describe('archiving of results', () => {
     expect(await find('tiger')).toHaveLength(1);
   });
 
-  it('leaves no more results of a running conversation to searches than these can read', async () => {
+  it('leaves at most as many results of a running conversation unindexed as searches can read', async () => {
     const { keep, settle, waiting } = archive();
     for (let i = 0; i < 8; i++) {
       const texts = Array.from({ length: 40 }, (_, k) => text(`word${i}x${k}`));
@@ -75,7 +75,7 @@ describe('archiving of results', () => {
     expect(await waiting()).toBe(MAX_WAITING_RESULTS);
   });
 
-  it('leaves all results of a running conversation to searches while these can read them', async () => {
+  it('leaves all results of a running conversation unindexed while searches can read them directly', async () => {
     const { keep, settle, waiting, find } = archive();
     const texts = Array.from({ length: MAX_WAITING_RESULTS }, (_, k) => text(k === 0 ? 'zebra' : `word${k}`));
     await keep(results('c1', texts));
@@ -95,7 +95,7 @@ describe('archiving of results', () => {
     expect(await store.recall.isBehind()).toBe(false);
   });
 
-  it('merges the index only after ten quiet seconds', async () => {
+  it('merges the index only after ten seconds without activity', async () => {
     const clock = manualClock();
     const steps: string[] = [];
     const recall = {
@@ -115,7 +115,7 @@ describe('archiving of results', () => {
     expect(steps).toEqual(['merge at 10000', 'merge at 60000']);
   });
 
-  it('counts words of waiting results, so that rare words weigh more before anything is indexed', async () => {
+  it('counts words of unindexed results, so that rare words weigh more before anything is indexed', async () => {
     const { keep, find } = archive();
     const common = Array.from({ length: 12 }, (_, i) => text(`common${i}`).replaceAll('service', 'service gateway'));
     await keep(results('c1', [...common, text('zebra')]));

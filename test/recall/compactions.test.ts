@@ -12,7 +12,7 @@ import { chatBody, type Message, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 
-describe('a prompt for a compaction', () => {
+describe('a compaction prompt', () => {
   it.each([
     ['claude-code', 'Your task is to create a detailed summary of the conversation so far, paying close attention'],
     [
@@ -66,7 +66,7 @@ describe('a prompt for a compaction', () => {
   });
 });
 
-describe('the compactions of a report', () => {
+describe('the compaction report', () => {
   const peak = (id: string, sent: number, whole: number): ContextPeak => ({
     ...{ project: 'p', conversationId: id, model: 'm', product: 'claude-cli', sent, whole },
   });
@@ -88,14 +88,14 @@ describe('the compactions of a report', () => {
     expect([seen, avoided, conversations.map(({ id }) => id)]).toEqual([0, 1, ['a']]);
   });
 
-  it('counts none of a client whose threshold is unknown', () => {
+  it('counts no avoided compactions for a client with an unknown threshold', () => {
     const peaks = [peak('a', 150_000, 2_000_000)];
     expect(compactionsOf([], [], peaks, [row('codex', 'm', 160_000)]).avoided).toBe(0);
     const [compacted] = compactionsOf([compaction('a', 'b', 90_000)], [], peaks, []).conversations;
     expect(compacted).toMatchObject({ avoided: false, threshold: null });
   });
 
-  it('learns the threshold from three compactions on, and links conversations', () => {
+  it('learns the threshold from at least three compactions, and links conversations', () => {
     const two = [compaction('a', 'b', 90_000), compaction('b', 'c', 100_000)];
     const peaks = [peak('d', 95_000, 120_000), peak('b', 100_000, 100_000)];
     expect(compactionsOf(two, two, peaks).avoided).toBe(0);
@@ -185,7 +185,7 @@ async function reported(proxy: TestProxy): Promise<{
 }
 
 describe('a compaction of a client', () => {
-  it('is counted once with its retries, and the following conversation is linked and searched with it', async () => {
+  it('is counted once including retries, and the next conversation is linked to it and searched with it', async () => {
     const proxy = await startProxy(await startUpstream());
     const session = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'fish', 'user-agent': 'claude-cli/2.1' };
     const before = oneResult(aResult('needle'), { tool: 'read_file', args: { path: 'src/a.ts' } });
@@ -210,7 +210,7 @@ describe('a compaction of a client', () => {
     });
   });
 
-  it('has the threshold of the version that the user agent names, and none for others', async () => {
+  it('has the threshold of the client version in the user agent, and none for unknown versions', async () => {
     const proxy = await startProxy(await startUpstream());
     for (const version of ['2.1.332', '2.1.99']) {
       const headers = { 'user-agent': `claude-cli/${version} (cli)`, 'x-claude-code-session-id': version };
@@ -235,7 +235,7 @@ describe('a compaction of a client', () => {
     expect(await reported(proxy)).toEqual({ seen: 0, avoided: 0, conversations: [] });
   });
 
-  it('shows in the metrics', async () => {
+  it('appears in the metrics', async () => {
     const proxy = await startProxy(await startUpstream());
     await sends(proxy, [
       { role: 'user', content: 'hi' },
@@ -251,7 +251,7 @@ describe('a compaction of a client', () => {
     );
   });
 
-  it('of Codex is a trigger as the last item, as it was recorded', async () => {
+  it('by Codex is recognised by a trigger as the last item, as in recorded requests', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const folder = new URL('../fixtures/wires/', import.meta.url);

@@ -36,7 +36,7 @@ async function recalled(proxy: TestProxy, args: object, headers: Record<string, 
 }
 
 describe('recall', () => {
-  it('finds results of requests, cut or not, which recover_text continues', async () => {
+  it('finds results of requests, cut or whole, which recover_text can return by id and lines', async () => {
     const proxy = await startProxy(await startUpstream());
     await sees(proxy, [
       ...read(aResult('zebrafish')),
@@ -51,7 +51,7 @@ describe('recall', () => {
     expect(cut.hits[0]).toMatchObject({ tool: 'bash', path: null });
   });
 
-  it('keeps a result of 1,000 characters but not of 999, and reads JSON', async () => {
+  it('stores a result of 1,000 characters but not one of 999, and reads JSON', async () => {
     const proxy = await startProxy(await startUpstream());
     const text = (word: string, chars: number) => `${word}\n`.padEnd(chars, 'lorem ipsum dolor\n');
     await sees(proxy, [
@@ -117,7 +117,7 @@ describe('recall', () => {
     expect(without).toMatchObject({ scope: 'project', hits: [{ path: 'c.ts' }] });
   });
 
-  it('keeps results over a restart, and is available on the command line as well', async () => {
+  it('keeps results across a restart, and is also available on the command line', async () => {
     const proxy = await startProxy(await startUpstream());
     await sees(proxy, [
       ...read(aResult('needle')),

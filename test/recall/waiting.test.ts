@@ -40,8 +40,8 @@ const texts = fc
   .array(fc.oneof({ weight: 3, arbitrary: pieces }, fc.string({ unit: 'binary', maxLength: 4 })))
   .map((all) => all.join(''));
 
-describe('texts that wait to be indexed', () => {
-  it('contain each of their terms in the form in which they are searched', () => {
+describe('texts waiting to be indexed', () => {
+  it('contain each of their terms in the normalised form that searches use', () => {
     fc.assert(
       fc.property(texts, (text) => {
         const form = folded(text);
@@ -50,7 +50,7 @@ describe('texts that wait to be indexed', () => {
     );
   });
 
-  it('count a word like the index does', () => {
+  it('count words as the index does', () => {
     fc.assert(
       fc.property(texts, (text) => {
         for (const term of termsOf(text)) expect(countOf([result(text)], term)).toBe(1);
@@ -65,7 +65,7 @@ describe('texts that wait to be indexed', () => {
     expect(new WaitingTexts([about, path, result('ok')], ['deploy']).best([], 10)).toEqual([about, path]);
   });
 
-  it('are rated by their heaviest words where they are too many', () => {
+  it('are ranked by their heaviest words if there are too many of them', () => {
     const [both, rare, common, none] = ['lion zebra', 'zebra', 'lion', 'tiger'].map((text) => result(text));
     if (!both || !rare || !common || !none) throw new Error('four results');
     const found = new WaitingTexts([none, common, rare, both], ['lion', 'zebra']);

@@ -8,7 +8,7 @@ import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 
 const folder = join(import.meta.dirname, 'found');
 
-describe('inputs once found by the fuzzer keep every promise', () => {
+describe('inputs found by the fuzzer no longer violate any guarantee', () => {
   it.each(readdirSync(folder))('%s', async (file) => {
     const ground = new Ground(tempFolder());
     afterwards(() => ground.close());

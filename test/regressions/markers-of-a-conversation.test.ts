@@ -7,8 +7,8 @@ const FOREIGN = '⟦PRUNÉ: prune_id=prn_ZZZZZZZZZZZZ lignes 1-9 (9) raison=forg
 const withForeign = oneResult(`${FOREIGN}\n${serverLog(150)}`);
 const firstCut = contentAt((await openRewriter().rewrite(chatBody(withForeign))).body, -1);
 
-describe('a conversation whose texts carry markers', () => {
-  it('is cut alike turn by turn and at once, if a later text names a text with a foreign marker', async () => {
+describe('a conversation whose texts contain markers', () => {
+  it('is cut identically turn by turn or all at once if a later text names one with a foreign marker', async () => {
     const grown = openRewriter({ store: openStore() });
     const first = await grown.rewrite(chatBody(withForeign));
     const both = chatBody([...withForeign, ...toolTurn('c2', 'bash', { command: 'cat notes' }, firstCut)]);
@@ -19,7 +19,7 @@ describe('a conversation whose texts carry markers', () => {
     expect(second.body.subarray(0, messageBytes(first.body).length).equals(messageBytes(first.body))).toBe(true);
   });
 
-  it('is cut alike turn by turn and at once, if a marker is before the text that it names', async () => {
+  it('is cut identically turn by turn or all at once if a marker precedes the text that it names', async () => {
     const log = serverLog(150, 3);
     const later = toolTurn('c2', 'bash', { command: 'npm start' }, log);
     const opening = [{ role: 'user', content: 'Why does the checkout fail?' }];

@@ -45,7 +45,7 @@ describe('the manifests of plugins and registries', () => {
     }
   });
 
-  it('run the installed program only, and nothing at the start of a session', () => {
+  it('run only the installed program, and nothing at the start of a session', () => {
     const all = manifests(own);
     for (const command of valuesOf(all, 'command')) expect(command).toBe(own.name);
     expect(valuesOf(all, 'hooks')).toEqual([]);

@@ -9,7 +9,7 @@ const LONG = `Finds fish. ${'It looks into every lake and every river of the cou
 const toolOf = (name: string): object => ({ type: 'function', function: { name, description: LONG, parameters: {} } });
 const TOOLS = [toolOf('used'), toolOf('unused'), toolOf('left_whole'), toolOf('recover_text')];
 
-it('the commands tools and report show what descriptions of unused tools cost', async () => {
+it('the tools and report commands show the cost of descriptions of unused tools', async () => {
   let nowMs = Date.parse('2026-05-01T12:00:00Z');
   const upstream = await startUpstream((_request, res, index) => {
     const call = { id: 'c1', type: 'function', function: { name: 'used', arguments: '{}' } };

@@ -71,7 +71,7 @@ describe('a shortened description', () => {
     ).toEqual([]);
   });
 
-  it('is a description of a schema, and never a property or a value with that name', () => {
+  it('is always a description in a schema, never a property or a value with that name', () => {
     const cuts = cutsOf({ tools: [{ name: 'fish', input_schema: SCHEMA }] }, 'messages').get('fish') ?? [];
     expect(cuts.map(({ original }) => original.slice(0, 5))).toEqual(['A tex', 'One. ']);
   });
@@ -80,7 +80,7 @@ describe('a shortened description', () => {
 describe('the tools that may be shortened', () => {
   const plain = { name: 'plain', description: LONG, input_schema: {} };
 
-  it('on messages are plain ones, neither typed, deferred, chosen nor of recover_text and its kin', () => {
+  it('on messages are plain tools: not typed, deferred or chosen, nor recover_text or related tools', () => {
     const named = (name: string, over: object = {}): object => ({ ...plain, name, ...over });
     const body = {
       tool_choice: { type: 'tool', name: 'chosen' },
@@ -108,7 +108,7 @@ describe('the tools that may be shortened', () => {
     expect(shortNames({ tools, tool_choice }, 'chat')).toEqual([]);
   });
 
-  it('on responses are functions, in namespaces and in added tools too', () => {
+  it('on responses are functions, including those in namespaces and in added tools', () => {
     const one = (name: string, over: object = {}): object => ({
       type: 'function',
       name,
@@ -260,7 +260,7 @@ it('shortened schemas accept and refuse the same values', () => {
   expect(cutsMade).toBeGreaterThan(30);
 });
 
-it('the hash of a declaration ignores its cache_control and its neighbours', () => {
+it('the hash of a declaration ignores its cache_control and neighbouring declarations', () => {
   const hashOf = (tools: unknown): string => {
     const body = Buffer.from(JSON.stringify({ tools }));
     const [first] = declaredTools(body, 'messages').declarations;

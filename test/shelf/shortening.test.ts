@@ -119,7 +119,7 @@ const isShort = (request: SeenRequest | undefined): boolean => toolsOf(request).
 
 describe('tools that are never called', () => {
   it.each(Object.keys(WIRES) as Wire[])(
-    'are shortened on %s from the first request on, for good, and recovered byte for byte',
+    'are shortened on %s permanently from the first request, and can be recovered byte for byte',
     async (wire) => {
       const { path, tool, body } = WIRES[wire];
       const tools = [tool('unused'), tool('recover_text')];
@@ -173,7 +173,7 @@ describe('tools that are never called', () => {
     60_000,
   );
 
-  it('are shortened among those that Codex adds in its input', async () => {
+  it('are also shortened if Codex adds them in its input', async () => {
     const { path, tool } = WIRES.responses;
     const body = (words: string): object => ({
       ...{ model: 'gpt-5', store: false },
@@ -224,7 +224,7 @@ describe('tools that are never called', () => {
     expect(isShort(upstream.last)).toBe(true);
   });
 
-  it('are resent whole if the first request is refused, and the conversation stays whole', async () => {
+  it('are resent whole if the first request is refused, and stay whole in that conversation', async () => {
     const { path, tool, body } = WIRES.messages;
     const tools = [tool('unused')];
     const { upstream, start } = await bench([['messages', body(tools, ['seed'])]]);
@@ -236,7 +236,7 @@ describe('tools that are never called', () => {
     expect(upstream.requests.map(isShort)).toEqual([true, false, false]);
   });
 
-  it('are resent whole on a WebSocket that refuses them, and the conversation stays whole', async () => {
+  it('are resent whole on a WebSocket that refuses them, and stay whole in that conversation', async () => {
     const { tool, body } = WIRES.responses;
     const create = (said: string[]): string =>
       JSON.stringify({ type: 'response.create', ...body([tool('unused')], said) });
@@ -258,7 +258,7 @@ describe('tools that are never called', () => {
     expect(upstream.last.messages.map(isCut)).toEqual([true, false, false]);
   });
 
-  it('pass a refusal on unchanged once the provider has accepted the shortened tools', async () => {
+  it('cause refusals to be passed on unchanged once the provider has accepted the shortened tools', async () => {
     const { path, tool, body } = WIRES.messages;
     const tools = [tool('unused')];
     const { upstream, start } = await bench([['messages', body(tools, ['seed'])]]);
@@ -270,7 +270,7 @@ describe('tools that are never called', () => {
     expect(upstream.requests.map(isShort)).toEqual([true, true, true]);
   });
 
-  it('are whole again from the next conversation on after a call, which counts as regret', async () => {
+  it('are sent whole from the next conversation on after a call, which counts as regret', async () => {
     const { path, tool, body } = WIRES.chat;
     const tools = [tool('unused'), tool('other')];
     const { upstream, start, dbPath, clock } = await bench([['chat', body(tools, ['seed'])]]);
@@ -316,7 +316,7 @@ describe('tools that are never called', () => {
     expect(cutNames(upstream.last)).toEqual(['other']);
   });
 
-  it('are counted in all answered requests, the last one too', async () => {
+  it('are counted in all answered requests, including the last one', async () => {
     const { path, tool, body } = WIRES.chat;
     const tools = [tool('unused')];
     const { upstream, start, clock } = await bench([]);

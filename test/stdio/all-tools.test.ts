@@ -58,7 +58,7 @@ describe('mcp-pruner stdio --tools all', () => {
     expect(pruned.annotations.length).toBeGreaterThan(0);
   });
 
-  it('offers only chosen tools, and lists them if one is unknown', async () => {
+  it('offers only the selected tools, and lists the available tools if a selected one is unknown', async () => {
     const client = new LocalClient({ args: ['stdio', '--tools', 'recover_text,health'], env });
     const { result } = await client.request('tools/list');
     expect(result?.tools).toMatchObject([{ name: 'recover_text' }, { name: 'health' }]);
@@ -104,7 +104,7 @@ describe('mcp-pruner stdio --tools all', () => {
     expect((await files.answer(files.start('health', {}))).error).toMatchObject({ code: -32602 });
   });
 
-  it('names an invalid field', async () => {
+  it('names an invalid field in the error', async () => {
     const client = new LocalClient({ args: ['stdio', '--tools', 'all'], env });
     const { error } = await client.answer(client.start('recover_text', { prune_id: 1 }));
     expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/^Invalid params: prune_id/) });
@@ -121,7 +121,7 @@ describe('mcp-pruner stdio --tools all', () => {
     expect(textOf(await client.answer(client.start('prune_text', pruneArgs)))).toContain('recovery_unavailable');
   });
 
-  it('refuses an unknown word for --tools, and an invalid setting, before it serves', async () => {
+  it('refuses an unknown value for --tools, and an invalid setting, before it starts serving', async () => {
     for (const [args, given] of [
       [['stdio', '--tools', 'some'], {}],
       [['stdio', '--tools', 'all'], { MCP_PRUNER_PORT: 'x' }],

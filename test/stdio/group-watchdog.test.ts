@@ -11,7 +11,7 @@ function startGroup() {
 }
 
 describe.skipIf(process.platform === 'win32')("the watchdog of a server's commands", () => {
-  it('kills those on its list when its pipe closes, and no others', async () => {
+  it('kills the process groups on its list when its pipe closes, and no others', async () => {
     const [left, released] = [startGroup(), startGroup()];
     const input = `+ ${left.group}\n+ ${released.group}\n- ${released.group}\n`;
     expect(spawnSync('/bin/sh', ['-c', WATCH], { input, timeout: 10_000 }).error).toBeUndefined();

@@ -33,7 +33,7 @@ async function startEndless(client: RawClient, stubborn = false): Promise<{ id: 
 
 const allGone = (pids: readonly number[]) => soon(() => pids.filter(isAlive)).toEqual([]);
 
-describe('requests side by side', () => {
+describe('concurrent requests', () => {
   it('do not wait for a slow command', async () => {
     const client = new RawClient();
     await startEndless(client);
@@ -43,8 +43,8 @@ describe('requests side by side', () => {
   });
 });
 
-describe('a call that the client cancels', () => {
-  it('ends the command and everything that it started, and is not answered', async () => {
+describe('a call cancelled by the client', () => {
+  it('ends the command and all processes that it started, and is not answered', async () => {
     const client = new RawClient();
     const { id, pids } = await startEndless(client);
     client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
@@ -53,19 +53,22 @@ describe('a call that the client cancels', () => {
     expect(client.lines).toHaveLength(1);
   });
 
-  it.skipIf(process.platform !== 'linux')('ends processes that left the group of the command as well', async () => {
-    const client = new RawClient();
-    const file = join(folder, `strays-${Math.random()}`);
-    const id = client.start('bash', {
-      command: `(setsid sleep 1000 & echo $! > ${file}.new); mv ${file}.new ${file}; sleep 1000`,
-    });
-    const started = async () => readFileSync(file, 'utf8').trim().split(' ').map(Number);
-    await soon(() => started().catch(() => [])).toHaveLength(1);
-    const pids = await started();
-    expect(pids.filter(isAlive)).toEqual(pids);
-    client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
-    await allGone(pids);
-  });
+  it.skipIf(process.platform !== 'linux')(
+    'also ends processes that left the process group of the command',
+    async () => {
+      const client = new RawClient();
+      const file = join(folder, `strays-${Math.random()}`);
+      const id = client.start('bash', {
+        command: `(setsid sleep 1000 & echo $! > ${file}.new); mv ${file}.new ${file}; sleep 1000`,
+      });
+      const started = async () => readFileSync(file, 'utf8').trim().split(' ').map(Number);
+      await soon(() => started().catch(() => [])).toHaveLength(1);
+      const pids = await started();
+      expect(pids.filter(isAlive)).toEqual(pids);
+      client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+      await allGone(pids);
+    },
+  );
 
   it('no longer waits for the pruner', async () => {
     const pruner = new FakeSwePruner();
@@ -81,7 +84,7 @@ describe('a call that the client cancels', () => {
 });
 
 describe('a client that disconnects', () => {
-  it('by closing its side ends the server and all commands', async () => {
+  it('by closing its side of the stream ends the server and all commands', async () => {
     const client = new RawClient();
     const { pids } = await startEndless(client, true);
     client.child.stdin.end();
@@ -99,7 +102,7 @@ describe('a client that disconnects', () => {
     await allGone(pids);
   });
 
-  it('while an answer is on its way ends the server', async () => {
+  it('while an answer is being sent ends the server', async () => {
     const client = new RawClient();
     client.child.stdout.pause();
     client.start('bash', { command: 'head -c 20000000 /dev/zero | tr "\\\\0" x' });
@@ -124,7 +127,7 @@ describe('a signal', () => {
     await allGone(pids);
   });
 
-  it.skipIf(process.platform === 'win32')('SIGKILL ends all commands too', async () => {
+  it.skipIf(process.platform === 'win32')('SIGKILL also ends all commands', async () => {
     const client = new RawClient();
     const one = await startEndless(client);
     const two = await startEndless(client, true);
@@ -136,7 +139,7 @@ describe('a signal', () => {
   });
 
   it.skipIf(process.platform !== 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
-    '%s ends processes that finished commands left behind, in their group or outside it',
+    '%s ends processes that finished commands left running, inside or outside their process group',
     async (signal) => {
       const client = new RawClient();
       const behind = async (command: string): Promise<number> =>
@@ -159,7 +162,7 @@ describe('a signal', () => {
     },
   );
 
-  it('ends the server too when the client does not read and the pruner does not answer', async () => {
+  it('ends the server even if the client does not read and the pruner does not answer', async () => {
     const pruner = new FakeSwePruner();
     const client = new RawClient({ env: { PRUNER_URL: await pruner.start() } });
     pruner.will(() => {});
@@ -175,7 +178,7 @@ describe('a signal', () => {
 });
 
 describe('output of any size', () => {
-  it('is returned completely, with other calls in between', async () => {
+  it('is returned completely, even with other calls in between', async () => {
     const client = new RawClient();
     const command = 'yes "a line with \\"quotes\\", é and 😀" | head -n 400000; yes err | head -n 400000 >&2';
     const large = client.call('bash', { command });

@@ -102,7 +102,7 @@ describe('an invalid call', () => {
     expect(error).toMatchObject({ code: -32602, message: 'Invalid params' });
   });
 
-  it('is refused without arguments too', async () => {
+  it('is also refused if arguments are missing', async () => {
     expect((await server.request('tools/call', { name: 'bash' })).error).toMatchObject({ code: -32602 });
     expect((await server.request('tools/call')).error).toMatchObject({ code: -32602, message: 'Invalid params' });
   });
@@ -116,7 +116,7 @@ describe('the stream', () => {
     },
   );
 
-  it('continues after lines that are not messages, and reports what was wrong with each', async () => {
+  it('continues after lines that are not messages, and reports the problem with each of them', async () => {
     const client = new LocalClient();
     client.raw('not json\n{"jsonrpc":"2.0","id":1\n\n   \r\n"text"\n7\n');
     client.raw(Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}\n')]));
@@ -133,7 +133,7 @@ describe('the stream', () => {
     expect((await server.request('ping', 'text')).error).toMatchObject({ code: -32602 });
   });
 
-  it('returns ids with their type, and answers no notification', async () => {
+  it('preserves the type of ids, and does not answer notifications', async () => {
     const client = new LocalClient();
     client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     client.send({ jsonrpc: '2.0', method: 'ping' });
@@ -146,21 +146,21 @@ describe('the stream', () => {
     ]);
   });
 
-  it('accepts messages in any pieces, with CR LF, and several in one piece', async () => {
+  it('accepts messages in several chunks, several messages in one chunk, and CRLF line endings', async () => {
     const client = new LocalClient();
     const text = '{"jsonrpc":"2.0","id":"é€😀","method":"ping"}\r\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n';
     for (const byte of Buffer.from(text)) client.raw(Buffer.of(byte));
     await Promise.all([client.answer('é€😀'), client.answer(2)]);
   });
 
-  it('answers a batch in one line', async () => {
+  it('answers a batch on one line', async () => {
     const client = new LocalClient();
     client.raw('[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"x"}]\n');
     await client.answer(2);
     expect(client.lines).toHaveLength(1);
   });
 
-  it('answers the last line without its line end, and all requests before the end of the input', async () => {
+  it('answers the last line even without a line ending, and all requests received before the end of input', async () => {
     const client = new RawClient();
     client.start('bash', { command: 'sleep 0.2; echo done' });
     client.raw('{"jsonrpc":"2.0","id":"last","method":"ping"}');

@@ -33,7 +33,7 @@ afterAll(async () => {
 const question = { context_focus_question: 'why?' };
 
 describe('the request to the pruner', () => {
-  it('is one POST with only code and query', async () => {
+  it('is one POST request that contains only code and query', async () => {
     pruner.will(json({ pruned_code: PRUNED }));
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
     expect(pruner.asked).toEqual([
@@ -108,7 +108,7 @@ describe('the pruner is not called', () => {
   });
 });
 
-describe('an answer of the pruner', () => {
+describe('an answer from the pruner', () => {
   it.each([
     [{ pruned_code: 'a', content: 'b', text: 'c' }, 'a'],
     [{ text: 'c', content: 'b' }, 'b'],
@@ -122,7 +122,7 @@ describe('an answer of the pruner', () => {
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(text);
   });
 
-  it.each([201, 202, 206, 299])('is accepted with status %i too', async (status) => {
+  it.each([201, 202, 206, 299])('is also accepted with status %i', async (status) => {
     pruner.will(json({ pruned_code: PRUNED }, status));
     expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
   });
@@ -177,7 +177,7 @@ describe('an answer of the pruner', () => {
   });
 });
 
-describe('an address', () => {
+describe('a pruner address', () => {
   it('without a listener leaves the output whole', async () => {
     const gone = new FakeSwePruner();
     const address = await gone.start();
@@ -199,7 +199,7 @@ describe('an address', () => {
 });
 
 describe('stderr', () => {
-  it('reports failures and never the texts', async () => {
+  it('contains reports of failures, but never the texts', async () => {
     pruner.will(bytes('', 500));
     const client = startServer();
     await client.call('bash', { command: 'echo secret-output', context_focus_question: 'secret question' });

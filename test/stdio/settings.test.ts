@@ -38,7 +38,7 @@ describe('PRUNER_TIMEOUT_MS', () => {
     expect(config.warnings).toHaveLength(warnings);
   });
 
-  it.each(['soon', '1'])('of %j is warned about on stderr, and the server works', async (text) => {
+  it.each(['soon', '1'])('of %j causes a warning on stderr, and the server still works', async (text) => {
     const client = new LocalClient({ env: { PRUNER_TIMEOUT_MS: text } });
     expect(await client.request('ping')).toMatchObject({ result: {} });
     await soon(() => client.stderr).toMatch(/^mcp-pruner: warning: PRUNER_TIMEOUT_MS [^\n]+\n$/);

@@ -62,7 +62,7 @@ describe('read', () => {
     expect(await read('loop')).toMatch(/^Error reading file: ELOOP/);
   });
 
-  it('does not wait for the writer of a pipe', async () => {
+  it('does not wait for a process to write to a named pipe', async () => {
     await bash('mkfifo pipe');
     expect(await read('pipe')).toBe('');
   });
@@ -96,13 +96,13 @@ describe('bash', () => {
     );
   });
 
-  it('runs in MCP_PRUNER_CWD, with the environment of the server, and has bash', async () => {
+  it('runs commands with Bash in MCP_PRUNER_CWD, with the environment of the server', async () => {
     expect(await bash('pwd -P; echo "$MCP_PRUNER_CWD"; [[ -n $BASH_VERSION ]] && echo bash')).toBe(
       `${folder}\n${folder}\nbash\n`,
     );
   });
 
-  it('gives commands no access to the input of the protocol', async () => {
+  it('gives commands no access to the protocol input', async () => {
     const reading = bash('cat; echo end');
     expect(await server.request('ping')).toMatchObject({ result: {} });
     expect(await reading).toBe('end\n');
@@ -131,7 +131,7 @@ describe('grep', () => {
     expect(await grep('three')).toBe('(no matches found)');
   });
 
-  it('returns complaints of grep as an error', async () => {
+  it('returns error messages of grep as an error', async () => {
     expect(await grep('[', 'a.txt')).toMatch(/^Error: grep: .+\n$/);
     expect(await grep('two', 'missing')).toBe('Error: grep: missing: No such file or directory\n');
   });
@@ -142,7 +142,7 @@ describe('grep', () => {
     expect(await grep('two', '--help')).toBe('Error: grep: --help: No such file or directory\n');
   });
 
-  it('uses the exit code of grep, and returns its output if it fails without a complaint', async () => {
+  it('uses the exit code of grep, and returns its output if it fails without an error message', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho "$*"\nexit 2\n', { mode: 0o755 });

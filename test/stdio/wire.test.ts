@@ -19,7 +19,7 @@ describe('jsonPieces', () => {
     .tuple(fc.string({ unit: 'binary', maxLength: 40 }), fc.nat(60_000))
     .map(([unit, times]) => unit.repeat(Math.min(times, Math.ceil(600_000 / Math.max(unit.length, 1)))));
 
-  it('together equal the result of JSON.stringify', () => {
+  it('concatenate to the result of JSON.stringify', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => [...jsonPieces(value)].join('') === JSON.stringify(value)));
     fc.assert(
       fc.property(long, (text) => [...jsonPieces({ a: [text] })].join('') === JSON.stringify({ a: [text] })),
@@ -27,7 +27,7 @@ describe('jsonPieces', () => {
     );
   });
 
-  it('keep a text whole, whatever is at the cut', () => {
+  it('preserve a text, whatever character is at a piece boundary', () => {
     for (const text of ['😀', '\ud83d', '\ude00', '"', '\n', 'é']) {
       const whole = `${'x'.repeat(256 * 1024 - 1)}${text.repeat(3)}y`;
       expect(JSON.parse([...jsonPieces(whole)].join(''))).toBe(whole);
@@ -41,7 +41,7 @@ describe('jsonPieces', () => {
 });
 
 describe('readLines', () => {
-  it('cuts a stream into the same lines, whatever pieces it comes in', async () => {
+  it('splits a stream into the same lines, however the stream is divided into chunks', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '\n', '\r'), maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(fc.array(text, { maxLength: 8 }), async (parts) => {
@@ -80,7 +80,7 @@ describe('readLines', () => {
 });
 
 describe('output that is too large for an answer', () => {
-  it('never exceeds the limit of an answer, and keeps as much as possible', () => {
+  it('never exceeds the limit of an answer, and is kept as far as possible', () => {
     const chunk = fc.uint8Array({ maxLength: 50 });
     fc.assert(
       fc.property(fc.array(chunk, { maxLength: 6 }), fc.nat(150), (chunks, room) => {
@@ -97,7 +97,7 @@ describe('output that is too large for an answer', () => {
     );
   });
 
-  it('is not appended after a gap', () => {
+  it('is not continued after dropped bytes', () => {
     const budget = new WireBudget(4);
     const [first, second] = [new OutputCollector(budget), new OutputCollector(budget)];
     first.add(Buffer.from('abc\n\n'));
@@ -105,7 +105,7 @@ describe('output that is too large for an answer', () => {
     expect([first.takeText(), first.dropped, second.takeText(), second.dropped]).toEqual(['abc', 2, '', 1]);
   });
 
-  it('is reported', () => {
+  it('is reported in a note', () => {
     expect(cutNote(0)).toBe('');
     expect(cutNote(12)).toBe('\n[mcp-pruner: cut here, 12 bytes more do not fit into one answer]');
     expect(cutNote(12, false)).toBe('\n[mcp-pruner: cut here, the rest does not fit into one answer]');

@@ -11,7 +11,7 @@ import { serverLog } from '../helpers/texts.ts';
 const TOKEN = 'a-token-of-at-least-16-characters';
 
 describe('the audit trail', () => {
-  it('has changed settings, sign-ins and erasures, even where no other event is kept', async () => {
+  it('contains changed settings, sign-ins and erasures, even if no other events are kept', async () => {
     const upstream = await startUpstream((_, res) => json(res, 200, { choices: [{ message: { content: 'ok' } }] }));
     const env = { MCP_PRUNER_MAX_EVENTS: '0', MCP_PRUNER_MIN_PRUNE_CHARS: '4000' };
     const first = await startProxy(upstream, { env });

@@ -47,7 +47,7 @@ describe('Common SQL', () => {
     );
   });
 
-  it('defines columns in the types of PostgreSQL, and numbers rows only by id or seq', () => {
+  it('defines columns with PostgreSQL types, and numbers rows only by id or seq', () => {
     const table = `CREATE TABLE main.a (
       id INTEGER PRIMARY KEY,
       b INTEGER NOT NULL,
@@ -76,7 +76,7 @@ describe.each([
   { name: 'a file', open: onFile, there: true },
   { name: 'PostgreSQL', open: onDatabase, there: hasPostgres },
 ])('Common SQL on $name', ({ open, there }) => {
-  it.skipIf(!there)('returns the same answers', async () => {
+  it.skipIf(!there)('returns the same results', async () => {
     const sql = await open();
     const add = `INSERT INTO main.directive (project, segment, scope, action, up_to) VALUES (?, ?, '', 'hide', ?)
       ON CONFLICT (project, segment, scope) DO UPDATE SET up_to = directive.up_to + excluded.up_to
@@ -127,7 +127,7 @@ describe.each([
     expect(await sql.all("SELECT value FROM main.meter WHERE name = 'half'")).toEqual([]);
   });
 
-  it.skipIf(!there)('runs transactions of one name one after the other', async () => {
+  it.skipIf(!there)('runs transactions with the same name one after the other', async () => {
     const sql = await open();
     await sql.once('INSERT INTO main.meter (name, value) VALUES (?, 0)', [['turns']]);
     const add = () =>

@@ -23,11 +23,11 @@ describe('a database URL', () => {
   });
 
   it.each(['postgres://user@/db?host=%2Frun%2Fpg', 'postgres:///db?host=/run/pg&sslmode=verify-full'])(
-    'leads to a folder of sockets: %s',
+    'may name a directory of sockets: %s',
     (url) => expect(connectionConfig(url)).toMatchObject({ host: '/run/pg', database: 'db', ssl: false }),
   );
 
-  it('encrypts according to its sslmode', () => {
+  it('enables encryption according to its sslmode', () => {
     const file = join(tempFolder(), 'ca.pem');
     writeFileSync(file, 'a certificate');
     const sslOf = (query: string) => connectionConfig(`postgres://u@h/d?${query}`).ssl;

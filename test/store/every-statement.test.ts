@@ -96,7 +96,7 @@ async function refusedBy(prepare: (sql: string, n: number) => unknown): Promise<
 }
 
 describe('every statement in Common SQL', () => {
-  it('can be prepared on a file', async () => {
+  it('can be prepared on an SQLite file', async () => {
     const path = tempPath();
     const limits = { ttlMs: 1, maxBytes: 1, maxEvents: 1 };
     const store = openSqliteStore({ path, clock, parts: edition.tables, ...limits });

@@ -35,8 +35,8 @@ async function filledPath(): Promise<string> {
   return path;
 }
 
-describe('a store file that is deleted or replaced while in use', () => {
-  it('continues in a new file in a new epoch if it was deleted', async () => {
+describe('a store whose file is deleted or replaced while in use', () => {
+  it('continues in a new file and a new epoch if the file was deleted', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -54,7 +54,7 @@ describe('a store file that is deleted or replaced while in use', () => {
     expect(await openStore(path).findOriginal(pruneIdOf('a'))).toBe('text of a');
   });
 
-  it.each(['commit', 'sweep'] as const)('is detected by a %s as well', async (verb) => {
+  it.each(['commit', 'sweep'] as const)('also detects the deletion during a %s', async (verb) => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -74,7 +74,7 @@ describe('a store file that is deleted or replaced while in use', () => {
     expect(await store.findOriginal(pruneIdOf('b'))).toBe('text of b');
   });
 
-  it('leads two processes to one new file', async () => {
+  it('shares one new file with a second process', async () => {
     const path = tempPath();
     const [one, two] = [openStore(path), openStore(path)];
     await put(one, 'a');
@@ -90,7 +90,7 @@ describe('a store file that is deleted or replaced while in use', () => {
     expect(known).toEqual(new Set(['c', 'd'].map(pruneIdOf)));
   });
 
-  it('reads the file that replaced it', async () => {
+  it('reads the replacement file', async () => {
     const [path, other] = [tempPath(), await filledPath()];
     const store = openStore(path);
     await put(store, 'a');
@@ -116,8 +116,8 @@ describe('a store file that is deleted or replaced while in use', () => {
   });
 });
 
-describe('a store file that cannot be used', () => {
-  it('does not stop the program: garbage is reported, and a good file in its place is used', async () => {
+describe('a store on any file', () => {
+  it('does not stop the program: garbage is reported, and a valid file that replaces it is used', async () => {
     const path = tempPath();
     writeFileSync(path, randomBytes(20_000));
     const log = { info: vi.fn(), warn: vi.fn() };
@@ -139,7 +139,7 @@ describe('a store file that cannot be used', () => {
     expect(log.info).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ was: 'corrupt' }), 'store back');
   });
 
-  it('recovers after the file was overwritten with garbage while in use and then removed', async () => {
+  it('recovers after its file was overwritten with garbage while in use and then removed', async () => {
     const path = tempPath();
     const store = openStore(path);
     for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
@@ -157,7 +157,7 @@ describe('a store file that cannot be used', () => {
     await comesBack(store, 'x');
   });
 
-  it('reports corrupt for a truncated file, at the start and while in use', async () => {
+  it('reports a truncated file as corrupt, at the start and while in use', async () => {
     const path = tempPath();
     const store = openStore(path);
     for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
@@ -169,7 +169,7 @@ describe('a store file that cannot be used', () => {
     await comesBack(after, 'x');
   });
 
-  it('creates a new store in an emptied file', async () => {
+  it('treats an emptied file as a new store', async () => {
     const path = await filledPath();
     truncateSync(path, 0);
     const store = openStore(path);
@@ -200,12 +200,12 @@ describe('a store file that cannot be used', () => {
     expect(readFileSync(path)).toEqual(before);
   });
 
-  it('rejects when the path is a folder', async () => {
+  it('rejects a path that is a folder', async () => {
     const store = openStore(dirname(tempPath()));
     await expect(put(store, 'a')).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 
-  it('leaves no text in the write-ahead log when it closes, also while another process has the file open', async () => {
+  it('leaves no text in the write-ahead log when it closes, even while another process has the file open', async () => {
     const path = await filledPath();
     const other = new Database(path);
     afterwards(() => void other.close());
@@ -227,8 +227,8 @@ describe('a store file that cannot be used', () => {
   });
 });
 
-describe('a full disk', () => {
-  it('reports full, stays readable and usable, and works again once there is room', async () => {
+describe('a store on a full disk', () => {
+  it('reports that the disk is full, stays readable and usable, and works again once there is space', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await put(store, 'a');
@@ -253,7 +253,7 @@ describe('a full disk', () => {
     await put(store, 'b', randomBytes(20_000).toString('base64'));
   });
 
-  it('makes room by compressing, to the last page, if nothing may be deleted', async () => {
+  it('frees space by compression, down to the last page, if nothing may be deleted', async () => {
     const store = openStore(tempPath(), { maxFileBytes: 600_000 });
     for (const bytes of [20_000, 5_000, 1_500, 300]) {
       const fill = async () => {
@@ -266,7 +266,7 @@ describe('a full disk', () => {
   });
 });
 
-describe('writes that fail', () => {
+describe('failed writes', () => {
   /** Fills the file with texts too small to be compressed. */
   const filled = async (store: Store) => {
     for (let i = 0; i < 1000; i++) {
@@ -279,7 +279,7 @@ describe('writes that fail', () => {
     throw new Error('never full');
   };
 
-  it('are reported from the first one on until one succeeds, even if reads work', async () => {
+  it('are reported from the first failure until a write succeeds, even if reads work', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await filled(store);
@@ -301,7 +301,7 @@ describe('writes that fail', () => {
     expect(store.failingSinceMs()).toBeNull();
   });
 
-  it('are no longer reported if only a lock was in the way', async () => {
+  it('are no longer reported if a lock was the only cause', async () => {
     const path = tempPath();
     const store = openStore(path);
     await put(store, 'a');
@@ -316,7 +316,7 @@ describe('writes that fail', () => {
   });
 });
 
-describe('a read-only file', () => {
+describe('a store with a read-only file', () => {
   /** Root may write anything, so the test goes on as nobody. */
   const asNobody = () => {
     if (process.geteuid?.() !== 0) return;
@@ -324,7 +324,7 @@ describe('a read-only file', () => {
     afterwards(() => process.seteuid?.(0));
   };
 
-  it('can be read; a commit reports readonly, and succeeds once writing is allowed', async () => {
+  it('can be read; a commit fails with readonly, and succeeds once writing is allowed', async () => {
     const path = await filledPath();
     chmodSync(dirname(path), 0o777);
     chmodSync(path, 0o444);
@@ -372,7 +372,7 @@ describe('a read-only store', () => {
     await expect(reader.sweep()).rejects.toMatchObject({ reason: 'readonly' });
   });
 
-  it('reads a file that no server runs on', async () => {
+  it('reads a file that no server is using', async () => {
     const reader = openStore(await filledPath(), { readonly: true });
     expect(await reader.findOriginal(pruneIdOf('old'))).toBe('text of old');
   });

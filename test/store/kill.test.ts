@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => built.remove());
 
 describe('a store whose process was killed', () => {
-  it('has every acknowledged commit, whenever it was killed', async () => {
+  it('contains every acknowledged commit, whenever the process was killed', async () => {
     const path = tempPath();
     const program = `${path}.mjs`;
     writeFileSync(program, PROGRAM.replace('process.env.STORE', JSON.stringify(built.module)));

@@ -38,8 +38,8 @@ function lockOutEverybody(path: string): SqliteDatabase.Database {
   return db;
 }
 
-describe('a store that is opened while another process makes its file', () => {
-  it('is ready once the file is, without an error for the lock', async () => {
+describe('a store that is opened while another process creates its file', () => {
+  it('becomes ready once the file is ready, without an error about the lock', async () => {
     const path = tempPath();
     const maker = lockOutEverybody(path);
     const logged: string[] = [];
@@ -113,7 +113,7 @@ describe('a store whose file is locked by another process', () => {
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
   });
 
-  it('reports if even reading is locked, and reads again afterwards', async () => {
+  it('reports an error if reads are locked too, and reads again afterwards', async () => {
     const path = tempPath();
     const first = openStore(path);
     await first.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
@@ -134,7 +134,7 @@ describe('a store whose file is locked by another process', () => {
 });
 
 describe('two stores on one file', () => {
-  it("see the other's writes and deletions", async () => {
+  it("see each other's writes and deletions", async () => {
     const path = tempPath();
     const clock = manualClock();
     const [one, two] = [openStore(path, { clock }), openStore(path, { clock })];

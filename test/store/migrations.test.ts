@@ -40,7 +40,7 @@ describe('migrations', () => {
     expect((await store.findDecisions([item.decision.key])).get(item.decision.key)).toEqual(item.decision);
   });
 
-  it('accept a file of a pre-release that has the whole schema, and keep its content', async () => {
+  it('accept a pre-release file with the complete schema, and keep its content', async () => {
     const path = tempPath();
     const db = open(path);
     migrate(db, migrations.slice(0, 1));
@@ -58,7 +58,7 @@ describe('migrations', () => {
     expect(versionOf(db)).toBe(latest);
   });
 
-  it('refuse a file of a pre-release with another schema in one line, and leave it alone', async () => {
+  it('refuse a pre-release file with a different schema with a one-line error, and leave it unchanged', async () => {
     const path = tempPath();
     await openStore(path).commit({ decisions: [aPrune('old', 'old text')], touch: [] }, 0);
     const db = open(path);
@@ -82,7 +82,7 @@ describe('migrations', () => {
     expect(db.pragma('schema_version', { simple: true })).toBe(before);
   });
 
-  it('add the tables of a part to a file that was made without it, once', async () => {
+  it('add the tables of a part once to a file that was created without the part', async () => {
     const path = tempPath();
     const item = aPrune('old', 'old text');
     await openStore(path, { parts: [] }).commit({ decisions: [item], touch: [] }, 0);

@@ -147,7 +147,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     expect(await back.findOriginal(pruneIdOf('new'))).toBe('new text');
   });
 
-  it('continues numbers after the old ones', async () => {
+  it('continues numbering after the old numbers', async () => {
     const [path, url] = [tempPath(), await emptyDatabase()];
     const source = openStore(path, { clock });
     await fill(source);
@@ -194,7 +194,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     );
   });
 
-  it('finds a different row, and a text with a wrong hash', async () => {
+  it('detects a row that differs, and a text with an incorrect hash', async () => {
     const [path, url] = [tempPath(), await emptyDatabase()];
     const source = openStore(path, { clock });
     await fill(source);
@@ -210,7 +210,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     await expect(moveStore(from, to, movedTables, () => 'another', ignore)).rejects.toThrow(/does not match its hash/);
   });
 
-  it('leaves out no table of either side', async () => {
+  it('includes every table of both stores', async () => {
     const path = tempPath();
     await openStore(path, { clock }).ready();
     const db = new Database(path, { readonly: true });

@@ -31,7 +31,7 @@ const names = (count: number) => Array.from({ length: count }, (_, i) => `item $
 describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('number events so that a reader neither skips nor repeats one while all of them write', async () => {
+  it('number events so that a reader neither skips nor repeats any while all replicas write', async () => {
     const url = await emptyDatabase();
     const writers = await Promise.all([replica(url), replica(url), replica(url)]);
     const reader = await replica(url);
@@ -136,7 +136,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(orphans).toEqual([]);
   });
 
-  it('need two queries for a turn with new texts, and none for a known one', async () => {
+  it('need two queries for a turn with new texts, and none for a known turn', async () => {
     const store = await replica(await emptyDatabase());
     const rewriter = openRewriter({ store, clock });
     const asked: string[] = [];
@@ -173,7 +173,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(bodies[0]?.body.equals(body)).toBe(false);
   });
 
-  it('receive served texts, refusals and directives of others', async () => {
+  it('receive the served texts, refusals and directives of other replicas', async () => {
     const url = await emptyDatabase();
     const [one, two] = await Promise.all([replica(url), replica(url)]);
     const refused = vi.fn();
@@ -205,7 +205,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(await one.findOriginal(pruneIdOf('a'))).toBe('text');
   });
 
-  it('run the upkeep on one of them', async () => {
+  it('run the upkeep on only one replica at a time', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
@@ -245,7 +245,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(store.problem()).toMatchObject({ reason: 'full' });
   });
 
-  it('create the schema of an empty database together, and refuse a newer one in one line', async () => {
+  it('create the schema of an empty database together, and refuse a newer schema with a one-line error', async () => {
     const url = await emptyDatabase();
     await runSql(url, 'DROP SCHEMA IF EXISTS mcp_pruner CASCADE');
     const stores = await Promise.all([replica(url), replica(url), replica(url), replica(url)]);
@@ -271,7 +271,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
   });
 });
 
-describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
+describe.skipIf(!hasPostgres)('a store with an unavailable or restricted database', () => {
   const emptyDatabase = sharedDatabase();
 
   it('fails calls at once, leaves cached data usable, and recovers automatically', async () => {
@@ -299,7 +299,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     expect((await rewriter.rewrite(known)).body.equals(sent)).toBe(true);
   });
 
-  it('is awaited if it is unreachable for a moment: nothing is lost, written twice or sent differently', async () => {
+  it('waits for the database during a short outage: nothing is lost, written twice or sent differently', async () => {
     const url = await emptyDatabase();
     const way = await faultyWay(url);
     const store = await replica(way.url, { patienceMs: 10_000 });
@@ -321,7 +321,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('is awaited at the start, too', async () => {
+  it('also waits for the database at the start', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();
     const opening = replica(way.url, { patienceMs: 10_000 });
@@ -330,7 +330,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     expect((await opening).epoch()).toBeTypeOf('string');
   });
 
-  it('cancels a statement within the time of the request, and never executes it later', async () => {
+  it('cancels a statement within the time limit of the request, and never executes it later', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     const holder = await session(url);
@@ -351,7 +351,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('is used by the existing connections if it refuses more', async () => {
+  it('uses its existing connections if the database refuses more', async () => {
     const url = await emptyDatabase();
     const role = `few_${new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname.slice(1)}`;
     const owner = await session(url);
@@ -371,7 +371,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     await expect(store.findOriginal(pruneIdOf('a')).then((text) => text ?? 'none')).resolves.toBe('text');
   });
 
-  it('need not be reachable at the start', async () => {
+  it('can be opened before the database is reachable', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();
     const store = await replica(way.url, { patienceMs: 0 });
@@ -382,7 +382,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     expect(store.problem()).toBeNull();
   });
 
-  it('drops broken connections, and continues with others', async () => {
+  it('drops broken connections, and continues with new ones', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
@@ -393,7 +393,7 @@ describe.skipIf(!hasPostgres)('a database that is unreachable', () => {
     await vi.waitFor(async () => expect(await store.findOriginal(pruneIdOf('a'))).toBe('text'), { timeout: 15_000 });
   });
 
-  it('is read if it is read-only', async () => {
+  it('stays readable if the database is read-only', async () => {
     const url = await emptyDatabase();
     const store = await replica(url);
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);

@@ -48,33 +48,30 @@ async function encryptedWay(url: string, secure: { key: Buffer; cert: Buffer }):
   return (server.address() as AddressInfo).port;
 }
 
-describe.skipIf(!hasPostgres || !hasOpenssl())(
-  'a database that is reached by TLS with a certificate of its own',
-  () => {
-    it('is trusted according to sslmode', async () => {
-      const url = await newDatabase();
-      const { certFile, ...secure } = certificateFor('localhost');
-      const port = await encryptedWay(url, secure);
-      const database = new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname;
-      const problemOf = async (host: string, query: string, patienceMs = 0): Promise<string | null> => {
-        const asked = `postgres://pruner@${host}:${port}${database}?${query}`;
-        const limits = { ttlMs: 1, maxBytes: 1e9, maxEvents: 10, patienceMs };
-        const store = openPostgresStore({ url: asked, clock: manualClock(), ...limits });
-        afterwards(() => store.close());
-        await store.ready();
-        return store.problem()?.reason ?? null;
-      };
-      const known = `sslrootcert=${encodeURIComponent(certFile)}`;
-      const slow = 20_000; // a busy machine may take more than one attempt
-      expect(await problemOf('127.0.0.1', 'sslmode=require', slow)).toBeNull();
-      expect(await problemOf('localhost', `sslmode=verify-full&${known}`, slow)).toBeNull();
-      expect(await problemOf('127.0.0.1', `sslmode=verify-ca&${known}`, slow)).toBeNull();
-      expect(await problemOf('127.0.0.1', `sslmode=verify-full&${known}`)).not.toBeNull(); // another name
-      expect(await problemOf('localhost', 'sslmode=verify-full')).not.toBeNull(); // nobody known signed it
-      expect(await problemOf('localhost', 'sslmode=disable')).not.toBeNull();
-    });
-  },
-);
+describe.skipIf(!hasPostgres || !hasOpenssl())('a database reached over TLS with its own certificate', () => {
+  it('is trusted according to sslmode', async () => {
+    const url = await newDatabase();
+    const { certFile, ...secure } = certificateFor('localhost');
+    const port = await encryptedWay(url, secure);
+    const database = new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname;
+    const problemOf = async (host: string, query: string, patienceMs = 0): Promise<string | null> => {
+      const asked = `postgres://pruner@${host}:${port}${database}?${query}`;
+      const limits = { ttlMs: 1, maxBytes: 1e9, maxEvents: 10, patienceMs };
+      const store = openPostgresStore({ url: asked, clock: manualClock(), ...limits });
+      afterwards(() => store.close());
+      await store.ready();
+      return store.problem()?.reason ?? null;
+    };
+    const known = `sslrootcert=${encodeURIComponent(certFile)}`;
+    const slow = 20_000; // a busy machine may take more than one attempt
+    expect(await problemOf('127.0.0.1', 'sslmode=require', slow)).toBeNull();
+    expect(await problemOf('localhost', `sslmode=verify-full&${known}`, slow)).toBeNull();
+    expect(await problemOf('127.0.0.1', `sslmode=verify-ca&${known}`, slow)).toBeNull();
+    expect(await problemOf('127.0.0.1', `sslmode=verify-full&${known}`)).not.toBeNull(); // another name
+    expect(await problemOf('localhost', 'sslmode=verify-full')).not.toBeNull(); // nobody known signed it
+    expect(await problemOf('localhost', 'sslmode=disable')).not.toBeNull();
+  });
+});
 
 function hasOpenssl(): boolean {
   try {

@@ -51,13 +51,13 @@ function saying(words: RegExp, modules: readonly string[]): string[] {
 }
 
 describe('a server on SQLite', () => {
-  it('loads no code for databases', async () => {
+  it('loads no PostgreSQL code', async () => {
     const modules = await modulesOf({ MCP_PRUNER_DB_PATH: `${tempFolder()}/store.db` });
     expect(modules.length).toBeGreaterThan(20);
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).toEqual([]);
   });
 
-  it.skipIf(!hasPostgres)('differs from a server with a database, where that code is found', async () => {
+  it.skipIf(!hasPostgres)('differs from a server on PostgreSQL, which does load that code', async () => {
     const modules = await modulesOf({ MCP_PRUNER_DATABASE_URL: await newDatabase() });
     for (const words of [DRIVER, TABLES]) expect(saying(words, modules)).not.toEqual([]);
   });

@@ -13,7 +13,7 @@ recallContract('a store on a file', async ({ clock, beside }) => {
   return store;
 });
 
-it('a deleted result leaves no word in the pages of the file', async () => {
+it('a deleted result leaves none of its words in the pages of the file', async () => {
   const path = tempPath();
   const store = openStore(path);
   for (let i = 0; i < 30; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
@@ -35,7 +35,7 @@ it('the search index counts towards the size limit', async () => {
   expect((await store.stats()).bytes).toBeGreaterThan(before);
 });
 
-it('results with a name from a sentence rank before results with its other words', async () => {
+it('results with a name from the query rank above results with the other words of the query', async () => {
   const store = openStore(tempPath());
   for (let i = 0; i < 10; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
   const code = await keep(store, `${aResult('code')}\nexport function parseInvoice() {}`, { path: 'a.ts' });

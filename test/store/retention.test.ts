@@ -50,7 +50,7 @@ async function swept(store: StoreHandle): Promise<void> {
 }
 
 describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (place, open) => {
-  it('never loses an event of the audit class to other events, and counts only those', async () => {
+  it('never drops audit events to make room for other events, and limits only the other events', async () => {
     const { store } = await open();
     await store.addEvents([audit('key_created', { key_id: 'k1' })]);
     for (let n = 0; n < 200; n += 10) await store.addEvents(Array.from({ length: 10 }, (_, i) => plain(n + i)));
@@ -67,7 +67,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     );
   });
 
-  it('keeps events of the audit class for a year, or as configured', async () => {
+  it('keeps audit events for a year, or as configured', async () => {
     for (const [over, days] of [
       [{}, 365],
       [{ auditTtlMs: 10 * DAY }, 10],
@@ -81,7 +81,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     }
   });
 
-  it('folds refusals of one key, reason and minute into one event', async () => {
+  it('merges refusals with the same key, reason and minute into one event', async () => {
     const { store } = await open();
     const minute = Math.floor(NOW / 60_000) * 60_000;
     const refused = (key: string | null, reason: string, atMs: number, times = 1) =>
@@ -98,7 +98,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     ]);
   });
 
-  it('deletes rows of the ledger by age, of every project alike, and keeps the sums for ever', async () => {
+  it('deletes ledger rows by age, equally for every project, and keeps the sums indefinitely', async () => {
     const days = place === 'a file' ? 30 : 180;
     const { store } = await open(place === 'a file' ? { ledgerTtlMs: days * DAY } : {});
     const at = (requestId: string, ago: number, project: string) =>
@@ -133,7 +133,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     });
   });
 
-  it('keeps texts, bills and events of a project as configured, and those that another one needs', async () => {
+  it('keeps texts, bills and events of a project as configured, and those that another project needs', async () => {
     const ttlMs = 30 * DAY;
     const { store, clock } = await open({ ttlMs });
     const erasure = await store.erasure();
@@ -166,7 +166,7 @@ describe.each(stores.filter(([, , isHere]) => isHere))('the retention of %s', (p
     expect((await store.events({ fromSeq: 0, limit: 9 })).map(({ kind }) => kind)).toEqual(['key_created']);
   });
 
-  it('keeps what a step stashed as long as a conversation with its first words is kept', async () => {
+  it('keeps the stashes of a step as long as a conversation with the same first words is kept', async () => {
     const ttlMs = 30 * DAY;
     const { store, clock } = await open({ ttlMs });
     const erasure = await store.erasure();

@@ -10,7 +10,7 @@ const names = (from: number, to: number) => Array.from({ length: to - from }, (_
 const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex');
 
 describe('the size limit', () => {
-  it('is met by deleting the least recently used first, and no more than needed', async () => {
+  it('is met by deleting the least recently used items first, and no more than necessary', async () => {
     const clock = manualClock();
     const path = tempPath();
     const store = openStore(path, { clock, maxBytes: 1_300_000 });
@@ -33,7 +33,7 @@ describe('the size limit', () => {
     expect(kept).toEqual([...names(0, 3), ...newest].map(pruneIdOf));
   });
 
-  it('applies to decisions to leave a text whole as well, in one order of use with the prunes', async () => {
+  it('also applies to decisions to leave a text whole, which share one order of use with prunes', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxBytes: 40_000 });
     const keys: string[] = [];
@@ -52,7 +52,7 @@ describe('the size limit', () => {
     expect(kept).toEqual(keys.slice(-kept.length));
   });
 
-  it('deletes nothing that fits once it is compressed', async () => {
+  it('causes no deletion of data that fits once it is compressed', async () => {
     const store = openStore(tempPath(), { maxBytes: 800_000 });
     const items = names(10, 80).map((name) => aPrune(name, `${name}\n`.repeat(1_700)));
     await store.commit({ decisions: items, touch: [] }, 0);
@@ -75,7 +75,7 @@ describe('originals that arrive faster than they can be deleted', () => {
     return refused;
   };
 
-  it('are refused beyond twice the limit, so that the file stays bounded as well', async () => {
+  it('are refused beyond twice the limit, so that the file also stays bounded', async () => {
     const path = tempPath();
     const store = openStore(path, { maxBytes: 2_000_000 });
     const wanted = 400;
@@ -88,7 +88,7 @@ describe('originals that arrive faster than they can be deleted', () => {
     expect((await store.knownPruneIds(names(0, wanted - refused).map(pruneIdOf))).size).toBe(wanted - refused);
   });
 
-  it('evict no recently stored or used items, and find room again once these are old', async () => {
+  it('evict no recently stored or used items, and are accepted again once those items are old', async () => {
     const clock = manualClock();
     const store = openStore(tempPath(), { clock, maxBytes: 1_000_000 });
     await store.commit({ decisions: [aPrune('living', 'a text that a conversation shows')], touch: [] }, 0);
@@ -132,7 +132,7 @@ describe('a sweep', () => {
     expect((await store.findDecisions(keys)).size).toBe(2100);
   });
 
-  it('reports what it did, and nothing if there was nothing to do', async () => {
+  it('reports its work, or nothing if there was no work', async () => {
     const clock = manualClock();
     const log = { info: vi.fn(), warn: vi.fn() };
     const store = openStore(tempPath(), { clock, log });
@@ -145,7 +145,7 @@ describe('a sweep', () => {
     expect(log.warn).not.toHaveBeenCalled();
   });
 
-  it('runs one at a time, and ends quietly if the store is closed meanwhile', async () => {
+  it('never runs twice at the same time, and ends quietly if the store is closed meanwhile', async () => {
     const store = openStore(tempPath());
     await store.commit({ decisions: names(0, 20).map((name) => aPrune(name, noise(50_000))), touch: [] }, 0);
     const [one, two] = [store.sweep(), store.sweep()];

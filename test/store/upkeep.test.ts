@@ -65,7 +65,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps.length).toBe(4);
   });
 
-  it('sweeps an unused process once an hour, because things expire there as well', async () => {
+  it('sweeps an idle process once an hour, because data expires there as well', async () => {
     await vi.advanceTimersByTimeAsync(3 * 3_600_000 + 60_000);
     expect(sweeps.length).toBe(4);
   });
@@ -81,7 +81,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps.length).toBe(1);
   });
 
-  it('does not wait for a minute while there is too much, or while writing fails', async () => {
+  it('does not wait for a minute while the store is too large or writes fail', async () => {
     await vi.advanceTimersByTimeAsync(5_000);
     pressed = true;
     upkeep.request();

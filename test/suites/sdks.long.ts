@@ -87,7 +87,7 @@ describe('every method of an SDK', () => {
     ['openai', 'openai/index.mjs', '/v1', 250],
     ['@anthropic-ai/sdk', '@anthropic-ai/sdk/index.mjs', '', 60],
   ])(
-    'of %s reaches the upstream through the proxy as it does without',
+    'of %s reaches the upstream through the proxy exactly as it does directly',
     async (_, file, base, least) => {
       const { default: Sdk } = await importOf<{ default: SdkClass }>(file);
       const upstream = await startUpstream((_request, res) => json(res, 200, {}));

@@ -29,7 +29,7 @@ it.each([
   );
 });
 
-it('the first sixty of a long list of changed files stay', () => {
+it('the first sixty entries of a long list of changed files stay', () => {
   const many = Array.from({ length: 300 }, (_, i) => ` src/folder-${i % 7}/module-${i}.ts | ${i} +-`);
   const kept = keptOf([...many, ...hunks], 'git diff --stat HEAD && git diff HEAD');
   expect(kept).toEqual(expect.arrayContaining(many.slice(0, 60)));

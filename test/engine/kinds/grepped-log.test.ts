@@ -40,7 +40,7 @@ it('one line of every log with hits stays', () => {
   expect(spread).toEqual([71, 141]); // the first one is the text's own first line
 });
 
-it('hits in code are hits, not lines of a log', () => {
+it('search hits in code are treated as hits, not as log lines', () => {
   const lines = LOG.map((_, i) => `src/a${Math.floor(i / 30)}.ts:${i + 1}:  retry(order${i}, ${i % 7});`);
   expect(planPrune(inputOf(lines, 'grep -rn orders src')).kind).toBe('grep');
 });

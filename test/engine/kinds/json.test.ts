@@ -26,11 +26,11 @@ const spellings: readonly (readonly [name: string, text: string])[] = [
   ['one line for each', inLines(objects(60)).replaceAll(',\n', '\n')],
 ];
 
-describe('an array of 8,000 characters with like objects', () => {
+describe('an array of 8,000 characters with similar objects', () => {
   describe.each(spellings)('in %s', (_, text) => {
     const callers: readonly Hints[] = [{ origin: 'unknown' }, { origin: 'command', command: 'gh api repos' }];
 
-    it.each(callers)('is cut by whole objects, and keeps the one in another state: %j', (hints) => {
+    it.each(callers)('is cut by whole objects, and keeps the object in a different state: %j', (hints) => {
       expect(text.length).toBeGreaterThan(8_000);
       expect(text.length).toBeLessThan(10_000);
       const lines = text.split('\n');
@@ -47,7 +47,7 @@ describe('an array of 8,000 characters with like objects', () => {
   });
 
   it.each([60, 600])(
-    'in one line is sent as it came, because a marker can only name lines: %i objects',
+    'on a single line is forwarded unchanged, because a marker can only name lines: %i objects',
     async (count) => {
       const text = JSON.stringify(objects(count));
       expect(text.length).toBeGreaterThan(8_000);

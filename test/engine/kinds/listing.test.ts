@@ -25,11 +25,11 @@ it('irrelevant folders of a listing are cut with their entries', () => {
   expect(kept.filter((line) => line.startsWith('./src/')).length).toBeLessThan(10);
 });
 
-it('the folder of a requested name stays with it', () => {
+it('the folder that contains a requested file stays with it', () => {
   expect(keptFor('where is invoice-tax')).toContain('./src/area23:');
 });
 
-it('entries of a requested folder stay before entries of others', () => {
+it('entries of a requested folder are kept in preference to entries of other folders', () => {
   const kept = keptFor('what is in area31?');
   expect(kept).toContain('./src/area31:');
   expect(kept.filter((line) => line.startsWith('part-31-'))).toHaveLength(8);

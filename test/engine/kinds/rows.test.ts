@@ -26,28 +26,28 @@ function rows(count: number, odd: Readonly<Record<number, readonly string[]>>, s
   return `${['NAME              STATE         ZONE', ...all.flat()].join('\n')}\n`;
 }
 
-describe('rows of states', () => {
+describe('lists of states', () => {
   it.each([...firstSet, ...secondSet].map((listing) => [listing.name, listing] as const))(
-    'keep what an operator needs of %s',
+    'keep the rows of %s that an operator needs',
     (_, { text, goal, command, needed }) => {
       const kept = new Set(keptOf(text, goal, { origin: 'command', command }));
       expect(needed.filter((row) => !kept.has(row))).toEqual([]);
     },
   );
 
-  it('keep a value that is rare in a column of few values, whatever the value is', () => {
+  it('keep a row with a value that is rare in a column of few values, whatever the value is', () => {
     const odd = `${'worker-77'.padEnd(16)}  ${'lavender'.padEnd(12)}  zone-3`;
     expect(keptOf(rows(300, { 150: [odd] }))).toContain(odd);
   });
 
-  it('keep nothing for a column in which every value is rare, or more than a fifth of the rows differ', () => {
+  it('keep no rows for a column if all its values are rare, or more than a fifth of the rows differ', () => {
     const tokens = (text: string): number => keptOf(text).length;
     const alike = tokens(rows(300, {}));
     expect(tokens(rows(300, {}, (i) => `s${(i * 7919) % 1013}`))).toBeLessThan(alike + 30);
     expect(tokens(rows(300, {}, (i) => (i % 3 === 0 ? 'failed' : 'ready')))).toBeLessThan(150);
   });
 
-  it('keep the lines that continue such a row', () => {
+  it('keep the continuation lines of a row with a rare value', () => {
     const odd = [
       `${'worker-77'.padEnd(16)}  ${'failed'.padEnd(12)}  zone-3`,
       '    last error at 10:41',
@@ -56,7 +56,7 @@ describe('rows of states', () => {
     expect(keptOf(rows(300, { 150: odd }))).toEqual(expect.arrayContaining(odd));
   });
 
-  it('keep no row for a name that contains a word of failure', () => {
+  it('keep no row merely because a name in it contains a failure word', () => {
     const names = Array.from({ length: 300 }, (_, i) => `src/pages/failed-${i * 7919}/error-page.ts`);
     expect(keptOf(`${names.join('\n')}\n`, 'list all', { origin: 'listing', command: 'find src' }).length).toBeLessThan(
       150,
@@ -64,7 +64,7 @@ describe('rows of states', () => {
   });
 
   it.each(['échec', 'fehlgeschlagen', 'fallito', 'rechazado', 'falhou', 'ошибка', '失败', 'エラー', 'FAILED'])(
-    'keep more than a few rows that report %s',
+    'keep all nine rows that report %s',
     (word) => {
       const failed = Array.from({ length: 9 }, (_, k) => `${`worker-${k}`.padEnd(16)}  ${word.padEnd(12)}  zone-1`);
       const kept = keptOf(rows(200, Object.fromEntries(failed.map((row, k) => [20 * k + 9, [row]]))));
@@ -72,7 +72,7 @@ describe('rows of states', () => {
     },
   );
 
-  it('are explained by their rule', () => {
+  it('report the rule by which a row with a rare value stays', () => {
     const odd = `${'worker-77'.padEnd(16)}  ${'lavender'.padEnd(12)}  zone-3`;
     const text = rows(300, { 150: [odd] });
     const { regions } = explainPlan({ text, goal: 'state', hints: OUTPUT, limits: LIMITS });
@@ -81,7 +81,7 @@ describe('rows of states', () => {
   });
 });
 
-describe('a report of git', () => {
+describe('git status output', () => {
   const files = Array.from({ length: 250 }, (_, i) => `\tmodified:   src/part-${i * 7919}/file.ts`);
   const status = [
     'On branch main',
@@ -109,7 +109,7 @@ describe('a report of git', () => {
     expect(kept.length).toBeLessThan(100);
   });
 
-  it('is no diff and no log of commits', () => {
+  it('is not confused with a diff or a commit log', () => {
     const diff = `diff --git a/a.ts b/a.ts\n--- a/a.ts\n+++ b/a.ts\n@@ -1,3 +1,3 @@\n${' context\n'.repeat(200)}`;
     const kindOf = (text: string, command: string) =>
       planPrune({ text, goal: '', hints: { origin: 'command', command }, limits: LIMITS }).kind;

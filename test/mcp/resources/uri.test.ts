@@ -6,7 +6,7 @@ const kinds = ['run_events', 'snapshot', 'child_logs'] as const;
 const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((id) => id.isWellFormed());
 
 describe('sc:// addresses', () => {
-  it('can be parsed back, whatever the id', () => {
+  it('can be parsed back for any id', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anyId, (kind, id) => {
         expect(parseUri(formatUri(kind, id))).toEqual({ kind, id });
@@ -14,7 +14,7 @@ describe('sc:// addresses', () => {
     );
   });
 
-  it('are found by every prefix of themselves', () => {
+  it('match each of their own prefixes', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anyId, fc.nat(60), (kind, id, length) => {
         const prefix = idPrefix(kind, formatUri(kind, id).slice(0, length));
@@ -24,7 +24,7 @@ describe('sc:// addresses', () => {
     );
   });
 
-  it('name the kinds of the fleet, and nothing else', () => {
+  it('are accepted for the kinds of the fleet, and refused in any other form', () => {
     expect(parseUri('sc://snapshots/g%2F1/t')).toEqual({ kind: 'snapshot', id: 'g/1', part: 't' });
     expect(parseUri('sc://blackboard/n')).toEqual({ kind: 'blackboard_namespace', id: 'n' });
     expect(parseUri('sc://graphs/g1')).toEqual({ kind: 'graph', id: 'g1' });

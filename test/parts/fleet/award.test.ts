@@ -40,7 +40,7 @@ describe('the award of a contract', () => {
     expect([first?.agentId, first?.effectiveCost, second?.effectiveCost]).toEqual(['b', 7, 9]);
   });
 
-  it("reads a child's price from its metadata, 100 by default", () => {
+  it("uses a child's price from its metadata, or 100 by default", () => {
     expect(heuristicCost({})).toBe(100);
     expect(heuristicCost({ contract_net: { base_cost: 40, reliability: 0.5 } })).toBe(80);
     expect(heuristicCost({ contract_net: { base_cost: -1, reliability: 0 } })).toBe(100);

@@ -6,7 +6,7 @@ const loggedLines = (logs: { stream: string; message: string }[], stream = 'stdo
   logs.filter((entry) => entry.stream === stream).map(({ message }) => message);
 
 describe('a child', () => {
-  it('calls the model by its own address, is counted, and leaves its log', async () => {
+  it('calls the model at its own address, has its usage counted, and leaves a log', async () => {
     const { client, upstream } = await startFleet();
     const made = await client.agent(
       [
@@ -39,7 +39,7 @@ describe('a child', () => {
     expect(kinds).toEqual(expect.arrayContaining(['child_created', 'child_started', 'child_ended']));
   });
 
-  it('is refused the request beyond a limit, which is logged once, and is then ended', async () => {
+  it('has its first request beyond a limit refused and logged once, and is then ended', async () => {
     const { client, upstream } = await startFleet();
     const orders = [['ask', 'one'], ['ask', 'two'], ['ask', 'three'], ['stay']];
     await client.agent(orders, { child_id: 'm', limits: { messages: 2 } });
@@ -65,7 +65,7 @@ describe('a child', () => {
     });
   });
 
-  it('reaches only its own few tools, under its own identity', async () => {
+  it('can call only its own few tools, under its own identity', async () => {
     const { client, proxy } = await startFleet();
     const orders = [
       ['tool', 'bb_set', { key: 'f:1', value: 'x' }],
@@ -99,7 +99,7 @@ describe('a child', () => {
     ]);
   });
 
-  it('is ended with all that it started, gently or at once, and can be started again', async () => {
+  it('is ended with all processes that it started, gently or immediately, and can be restarted', async () => {
     const { client } = await startFleet();
     await client.agent([['say', 'up'], ['stay']], { child_id: 'c' });
     expect((await client.fails('child_create', { child_id: 'c', command: process.execPath })).message).toMatch(
@@ -146,7 +146,7 @@ describe('a child', () => {
     expect((await client.call('child_list')).children).toHaveLength(1);
   });
 
-  it('is started together with its batch or not at all', async () => {
+  it('is started only if its whole batch can be started', async () => {
     const { client } = await startFleet();
     await client.agent([['stay']], { child_id: 'ok', start: false });
     const entries = [
@@ -157,7 +157,7 @@ describe('a child', () => {
     expect((await client.call('child_list')).children).toEqual([]);
   });
 
-  it('ends with its server', async () => {
+  it('ends when its server ends', async () => {
     const { client, proxy } = await startFleet();
     const { pid } = await client.agent([['stay']], { child_id: 'c' });
     await proxy.stop();

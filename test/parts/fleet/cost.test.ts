@@ -34,8 +34,8 @@ async function startWithModel(model: string): Promise<Client> {
 
 const orders = [['ask', 'one'], ['ask', 'two'], ['ask', 'three'], ['stay']];
 
-describe('a limit of cost', () => {
-  it('is counted in dollars by the table of prices, and ends the child once it is reached', async () => {
+describe('a cost limit', () => {
+  it('is measured in dollars from the price table, and ends the child once it is reached', async () => {
     const client = await startWithModel('priced-1');
     const made = await client.agent(orders, { child_id: 'c', limits: { cost_usd: 0.08 } });
     expect(made.limits_unenforced).toEqual([]);

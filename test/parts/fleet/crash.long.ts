@@ -50,7 +50,7 @@ async function kill({ process: server }: Server): Promise<void> {
 }
 
 describe('a server that is killed', { timeout: 90_000 }, () => {
-  it('leaves its children at work, and the next one adopts the living and calls the others lost', async () => {
+  it('leaves its children running; the next server adopts those alive and reports the others as lost', async () => {
     const folder = tempFolder();
     const first = await startServer(folder);
     const said = [['say', 'before'], ['wait', 300], ['say', 'meanwhile'], ['stay']];
@@ -78,13 +78,13 @@ describe('a server that is killed', { timeout: 90_000 }, () => {
     expect(ended).toMatchObject({ stop_reason: 'cancelled', exit_code: null, ended_at: expect.any(Number) });
   });
 
-  it('leaves batches and transactions whole or absent, keys with one answer, watches without a gap', async () => {
+  it('leaves batches and transactions complete or absent, one answer per key, and watches without gaps', async () => {
     process.env.MCP_PRUNER_BENCH_ROOT = compiled('..');
     const { passed, says } = await fleetKills({ kills: 2, seed: 11 });
     expect(passed, says).toBe(true);
   });
 
-  it('shares its store with another: one of two repeats does the work, one of many holders gets the lock', async () => {
+  it('shares its store with another server: a repeated call takes effect once, a lock has one holder', async () => {
     const folder = tempFolder();
     const [one, two] = await Promise.all([startServer(folder), startServer(folder)]);
     const begin = { graph_id: 'g', expected_version: 0, idempotency_key: 'same', graph: { nodes: [], edges: [] } };

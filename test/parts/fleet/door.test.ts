@@ -55,7 +55,7 @@ async function startFrames(limits?: object) {
 }
 
 describe('a WebSocket of a child', () => {
-  it("is pruned, counted by the provider's usage, and reported as the child's", async () => {
+  it('is pruned, has its usage counted as the provider reports it, and is attributed to the child', async () => {
     const { upstream, proxy, client, child } = await startFrames();
     const socket = await openSocket(child.url);
     socket.socket.send(frame('response.create'));
@@ -75,7 +75,7 @@ describe('a WebSocket of a child', () => {
     expect(await proxy.logText()).not.toContain(child.url.slice(-32));
   });
 
-  it('blocks requests beyond a limit in any spelling, and still passes other messages', async () => {
+  it('blocks requests beyond a limit in any JSON spelling, and still passes other messages', async () => {
     const { upstream, client, child } = await startFrames({ messages: 1 });
     const socket = await openSocket(child.url);
     socket.socket.send(frame('response.create'));
@@ -98,7 +98,7 @@ describe('a WebSocket of a child', () => {
     expect(events.filter(({ kind }: { kind: string }) => kind === 'child_limit_exceeded')).toHaveLength(1);
   });
 
-  it('ends with its child, and is refused for an unknown token', async () => {
+  it('closes when its child ends, and is refused for an unknown token', async () => {
     const { upstream, client, child } = await startFrames();
     const socket = await openSocket(child.url);
     await client.call('child_kill', { child_id: child.id });
@@ -136,7 +136,7 @@ describe('the proxy address of a child', () => {
     expect(usage).toMatchObject({ messages: 1, tokens_in: 50, tokens_out: 7 });
   });
 
-  it('serves no other route, and refuses batches, whose cost could not be limited', async () => {
+  it('serves no other routes, and refuses batches, because their cost could not be limited', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, {}));
     const client = new Client((await startProxy(upstream, { env: FLEET_ENV })).url);
     const { url } = await idleChild(client);

@@ -19,7 +19,7 @@ const point = fc.record({
 });
 
 describe('a pheromone', () => {
-  it('loses half with each half-life and never gains', () => {
+  it('loses half its intensity in each half-life, and never gains any', () => {
     expect(decayed({ nodeId: 'a', type: 't', intensity: 8, updatedAt: 0 }, 2000, 1000).intensity).toBe(2);
     fc.assert(
       fc.property(point, at, fc.integer({ min: 1, max: 86_400_000 }), (one, now, halfLife) => {
@@ -31,7 +31,7 @@ describe('a pheromone', () => {
     );
   });
 
-  it('decays in two steps as in one', () => {
+  it('decays equally in two steps and in one', () => {
     fc.assert(
       fc.property(point, at, at, (one, a, b) => {
         const [early, late] = [Math.min(a, b) + one.updatedAt, Math.max(a, b) + one.updatedAt];
@@ -41,7 +41,7 @@ describe('a pheromone', () => {
     );
   });
 
-  it('is summed by node, strongest first', () => {
+  it('is summed per node, with the strongest node first', () => {
     const points = [
       { nodeId: 'a', type: 'x', intensity: 1, updatedAt: 5 },
       { nodeId: 'b', type: 'x', intensity: 4, updatedAt: 1 },
@@ -57,7 +57,7 @@ describe('a pheromone', () => {
   });
 });
 
-describe('an entry of the blackboard', () => {
+describe('a blackboard entry', () => {
   it.each([
     ['review:a', 'review'],
     ['review/a:b', 'review'],
@@ -72,7 +72,7 @@ describe('an entry of the blackboard', () => {
     expect(normaliseTags([' B', 'a', 'b', '', ' '])).toEqual(['a', 'b']);
   });
 
-  it('is refused if it is too large, too deep or one too many in a batch', () => {
+  it('is refused if it is too large, nested too deeply or exceeds the total size of a batch', () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
     expect(atOnce(valueTexts([undefined, { a: 1 }, deep(MAX_DEPTH)]))).toEqual(['null', '{"a":1}', expect.any(String)]);
     expect(() => atOnce(valueTexts([1, deep(MAX_DEPTH + 1)]))).toThrow(expect.objectContaining({ index: 1 }));

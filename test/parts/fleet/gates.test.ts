@@ -20,8 +20,8 @@ function places() {
   return { root, outside, allowed, other, of: new Places([allowed, 'codex'], [root], outside) };
 }
 
-describe('the list of commands', () => {
-  it('admits no other file, whatever its name', () => {
+describe('the list of allowed commands', () => {
+  it('admits no unlisted file, whatever its name', () => {
     const { root, allowed, other, of } = places();
     const link = join(root, 'bin', 'link');
     symlinkSync(other, link);
@@ -36,7 +36,7 @@ describe('the list of commands', () => {
     expect(of.commandFile(allowed)).toBe(allowed);
   });
 
-  it('names agents that are looked up only in the server’s own PATH', () => {
+  it('contains agent names, which are looked up only in the server’s own PATH', () => {
     const { of } = places();
     expect(['codex', 'CODEX', 'claude', '../codex', ''].map((name) => of.allowsAgent(name))).toEqual([
       true,
@@ -47,7 +47,7 @@ describe('the list of commands', () => {
 });
 
 describe('the allowed root folders', () => {
-  it('cannot be left with symbolic links or dot segments', () => {
+  it('cannot be escaped through symbolic links or dot segments', () => {
     const { root, outside, of } = places();
     symlinkSync(outside, join(root, 'way-out'));
     writeFileSync(join(outside, 'codex.json'), '{}');
@@ -126,7 +126,7 @@ describe('the variables that a call may set', () => {
     ...['MY', 'my_setting', 'MY_setting', 'XMY_SETTING', 'MY_\n', 'LC_', 'TASKS_X', ''],
   ];
 
-  it('are harmless ones: no other name is accepted, whatever its prefix', () => {
+  it('include only harmless ones: no other name is accepted, whatever its prefix', () => {
     expect(dangerous.filter((name) => maySet(name))).toEqual([]);
     for (const name of ['MY_SETTING', 'TASK_ID', 'JOB_1', 'LANG', 'LC_ALL', 'TZ', 'NO_COLOR', 'OPENAI_API_KEY']) {
       expect(maySet(name), name).toBe(true);
@@ -141,7 +141,7 @@ describe('the variables that a call may set', () => {
 });
 
 describe('the environment of a child', () => {
-  it('contains none of the server’s own settings, even if named, and no secret that was not named', () => {
+  it('contains none of the server’s own settings, even if listed, and no secret that is not listed', () => {
     const server = {
       PATH: '/bin',
       OPENAI_API_KEY: 'of the provider',

@@ -37,7 +37,7 @@ function counted<T extends object>(list: readonly T[], count: () => void): reado
   });
 }
 
-describe('operations on a graph', () => {
+describe('graph operations', () => {
   it('never break the invariants of a graph, in any order', () => {
     fc.assert(
       fc.property(graph, fc.array(operation, { maxLength: 12 }), (start, operations) => {
@@ -56,7 +56,7 @@ describe('operations on a graph', () => {
     );
   });
 
-  it('report a change exactly if the graph differs', () => {
+  it('report a change if and only if the graph differs', () => {
     fc.assert(
       fc.property(graph, operation, (start, one) => {
         try {
@@ -69,7 +69,7 @@ describe('operations on a graph', () => {
     );
   });
 
-  it('leave the given graph unchanged, even if the last of them fails', () => {
+  it('leave the given graph unchanged, even if the last operation fails', () => {
     const before = JSON.stringify(abc);
     const operations: GraphOperation[] = [
       { op: 'remove_node', id: 'a' },
@@ -80,7 +80,7 @@ describe('operations on a graph', () => {
     expect(JSON.stringify(abc)).toBe(before);
   });
 
-  it('rename edges with their node, and remove them with it', () => {
+  it('update edges when their node is renamed, and remove them when it is removed', () => {
     const renamed = atOnce(applyOperations(abc, [{ op: 'rename_node', id: 'b', new_id: 'z' }])).document;
     expect(renamed.edges.map(({ from, to }) => [from, to])).toEqual([
       ['a', 'z'],
@@ -90,7 +90,7 @@ describe('operations on a graph', () => {
     expect(() => atOnce(applyOperations(abc, [{ op: 'rename_node', id: 'a', new_id: 'b' }]))).toThrow('in use');
   });
 
-  it('merge repeated additions, and treat null as removal, with label and weight as fields', () => {
+  it('merge repeated additions, treat null as removal, and store label and weight as edge fields', () => {
     const { document, applied } = atOnce(
       applyOperations(abc, [
         { op: 'add_node', node: { id: 'a', attributes: { state: 'open' } } },
@@ -106,12 +106,12 @@ describe('operations on a graph', () => {
   });
 });
 
-describe('a graph as text', () => {
+describe('a graph serialised as text', () => {
   it('can be read back unchanged', () => {
     fc.assert(fc.property(graph, (one) => void expect(atOnce(readGraph(atOnce(writeGraph(one))))).toEqual(one)));
   });
 
-  it('is refused if it is not a descriptor', () => {
+  it('is refused if it is not a valid graph descriptor', () => {
     const nodes = [{ id: 'a' }, { id: 'a' }];
     expect(() => atOnce(documentOf({ nodes, edges: [] }))).toThrow(GraphShapeError);
     expect(() => atOnce(documentOf({ nodes: [{ id: 'a' }], edges: [{ from: 'a', to: 'b' }] }))).toThrow(
@@ -184,7 +184,7 @@ describe('diff and patch', () => {
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
-  it('pause after some hundred of ten thousand nodes', () => {
+  it('pause every few hundred nodes in a graph of ten thousand nodes', () => {
     const from = large(10_000);
     const every = from.nodes.filter((_, i) => i % 25 === 0).map(({ id }) => id);
     const { document: to } = atOnce(
@@ -210,7 +210,7 @@ describe('diff and patch', () => {
   });
 });
 
-describe('the rules that a graph sets for itself', () => {
+describe('the rules declared by a graph', () => {
   const cyclic = documentFrom(abc.nodes, [...abc.edges, edgeOf({ from: 'c', to: 'a' })], 'workflow', { dag: true });
 
   it.each([
@@ -224,7 +224,7 @@ describe('the rules that a graph sets for itself', () => {
     expect(atOnce(violationsOf(document)).map((violation) => violation.code)).toContain(code);
   });
 
-  it('prefer the node’s own limit, and require nothing else', () => {
+  it('prefer the node’s own limit, and impose no constraints unless declared', () => {
     const own = documentFrom(
       abc.nodes.map((node) => nodeOf({ ...node, attributes: { max_in_degree: 5 } })),
       abc.edges,
@@ -235,7 +235,7 @@ describe('the rules that a graph sets for itself', () => {
     expect(atOnce(violationsOf({ ...cyclic, metadata: {} }))).toEqual([]);
   });
 
-  it('find a cycle exactly if the nodes cannot be ordered', () => {
+  it('find a cycle if and only if the nodes cannot be ordered topologically', () => {
     fc.assert(
       fc.property(graph, (one) => {
         const left = new Set(one.nodes.map(({ id }) => id));
@@ -250,7 +250,7 @@ describe('the rules that a graph sets for itself', () => {
     );
   });
 
-  it('are reported only for new violations', () => {
+  it('report only new violations', () => {
     const violations = atOnce(violationsOf(cyclic));
     expect(addedViolations(violations, violations)).toEqual([]);
     expect(addedViolations([], violations)).toEqual(violations);

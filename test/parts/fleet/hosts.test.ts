@@ -36,7 +36,7 @@ describe('a child of a server on another host', () => {
     await Promise.all([owner.close(), other.close()]);
   });
 
-  it('is left to that server while the server reports, and counts as lost some time after it stops', async () => {
+  it('is left to its server while that server reports, and counts as lost some time after it stops', async () => {
     const store = await fleetStore();
     const record = aChild('c', { state: 'running', instanceId: 'server@there', pid: PID, processStart: 'then' });
     await store.children.insert({ record, spec: {} }, 10);

@@ -7,8 +7,8 @@ const SPELLINGS = [
   ...['/models/gemini-3:streamGenerateContent?alt=sse', '/%E0%A4%A/chat/completions'],
 ];
 
-describe('a child without requests left', () => {
-  it('reaches no model, whatever the spelling of its path', async () => {
+describe('a child with no requests left', () => {
+  it('cannot reach a model, however it spells the path', async () => {
     const { client, upstream } = await startFleet({ MCP_PRUNER_CHILD_GRACE_MS: '5000' });
     const orders = SPELLINGS.map((path) => ['ask', 'more', path]);
     await client.agent(orders, { child_id: 'c', limits: { messages: 0 } });

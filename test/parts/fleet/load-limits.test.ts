@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 describe('a CPU limit', () => {
-  it('ends a child after three averages of 10 s above it, but not after a short peak', async () => {
+  it('ends a child after three 10-second averages above the limit, but not after a short peak', async () => {
     const machine = new FakeMachine();
     const { state, close } = await startLimited(machine);
     machine.cpuMsEachSecond = 900;

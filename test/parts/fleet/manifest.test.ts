@@ -17,8 +17,8 @@ async function startWithManifest(manifest: object) {
 const messagesOf = async (client: Client, uri: string): Promise<string[]> =>
   (await client.call('resources_read', { uri })).payload.logs.map(({ message }: { message: string }) => message);
 
-describe('a child from its manifest file', () => {
-  it('is as in the file, except for the role and the limits of the call', async () => {
+describe('a child defined by a manifest file', () => {
+  it('is started as the file specifies, except for the role and limits given in the call', async () => {
     const { client, write, base } = await startWithManifest({
       prompt: JSON.stringify([['say', 'from the file']]),
       role: 'reader',
@@ -50,7 +50,7 @@ describe('a child from its manifest file', () => {
     expect((await client.fails('child_spawn_codex', outside)).message).toMatch(/^E-CHILD-MANIFEST: /);
   });
 
-  it('is started once per key, also in a batch, and again if its batch was undone', async () => {
+  it('is started once per idempotency key, even in a batch, and again if its batch was rolled back', async () => {
     const { client, proxy } = await startWithManifest({ prompt: JSON.stringify([['stay']]) });
     const first = { child_id: 'a', idempotency_key: 'ka' };
     const failing = [first, { child_id: 'b', manifest_path: 'none.json', idempotency_key: 'kb' }];

@@ -12,7 +12,7 @@ class SlowMachine extends FakeMachine {
   }
 }
 
-it('many waiters for the end of a child cause no leak warning', async () => {
+it('many callers that wait for a child to end cause no leak warning', async () => {
   const warnings: string[] = [];
   const onWarning = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', onWarning);

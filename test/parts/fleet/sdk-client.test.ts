@@ -37,7 +37,7 @@ describe('the official MCP client with the fleet', () => {
     ]);
   });
 
-  it('works with a graph, the blackboard and a plan, and sees the details of an error', async () => {
+  it('uses a graph, the blackboard and a plan, and receives the details of an error', async () => {
     const { proxy } = await startFleet();
     const client = await connect(proxy.url);
     const call = async (name: string, args: Record<string, unknown>) => {
@@ -58,7 +58,7 @@ describe('the official MCP client with the fleet', () => {
   });
 });
 
-describe('a reason that a caller gives', () => {
+describe('a reason given by the caller', () => {
   it('is kept in the log of a cancelled child, and in the state of a cancelled run', async () => {
     const { client } = await startFleet();
     await client.agent([['stay']], { child_id: 'c' });

@@ -43,7 +43,7 @@ async function startStdio() {
 }
 
 describe('a fleet over stdio', () => {
-  it('starts children that reach the model and their tools by its own proxy, and ends them with it', async () => {
+  it('starts children that reach the model and tools through its own proxy, and ends them when it ends', async () => {
     const { client, call, agent, upstream } = await startStdio();
     const orders = [
       ['ask', 'one'],

@@ -21,7 +21,7 @@ async function openAt(url: string, clock = manualClock()): Promise<PostgresStore
   return store;
 }
 
-describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+describe.skipIf(!hasPostgres)('the fleet store on PostgreSQL', () => {
   const emptyDatabase = sharedDatabase();
 
   const open = async (): Promise<FleetBench> => {
@@ -36,7 +36,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   };
   fleetStoreSuite('PostgreSQL', open, { filled: false });
 
-  it('adds its tables to a database that was made without it', async () => {
+  it('adds its tables to a database that was created without the fleet', async () => {
     const url = await newDatabase();
     const options = { url, clock: manualClock(), ttlMs: 80_000, maxBytes: 1e9, maxEvents: 10 };
     const before = openPostgresStore(options);
@@ -48,8 +48,8 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     expect(await new StoredFleet(store.sql).graphs.version('unknown', 1)).toBeNull();
   });
 
-  describe('the fleet of two replicas', () => {
-    it('delivers each change of the blackboard once and in order to a watcher while both write', async () => {
+  describe('a fleet on two replicas', () => {
+    it('delivers each blackboard change to a watcher once and in order while both replicas write', async () => {
       const url = await emptyDatabase();
       const [one, other] = await Promise.all([openAt(url), openAt(url)]);
       const [writer, second, reader] = [
@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
       expect(await one.events({ fromSeq: 0, limit: 100 })).toHaveLength(60);
     });
 
-    it('gives a lock to one of those who want it, and a version to one of those who commit', async () => {
+    it('gives a lock to only one of several callers, and a version to only one of several commits', async () => {
       const url = await emptyDatabase();
       const stores = await Promise.all([openAt(url), openAt(url)]);
       const fleets = await Promise.all(stores.map((store) => new StoredFleet(store.sql)));

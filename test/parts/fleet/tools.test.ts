@@ -5,7 +5,7 @@ import { Client, FLEET_ENV, startFleet } from './helpers.ts';
 
 const noNodes = { nodes: [], edges: [] };
 
-describe('the fleet by its tools', () => {
+describe('the fleet, called through its tools', () => {
   it('is off by default: no tool is listed, and the error of a call names the flag', async () => {
     const proxy = await startProxy('http://127.0.0.1:1', {
       env: { MCP_PRUNER_AUTH_TOKEN: FLEET_ENV.MCP_PRUNER_AUTH_TOKEN },
@@ -22,7 +22,7 @@ describe('the fleet by its tools', () => {
     expect([features.enableFleet, features.enableBT, features.enableAssist]).toEqual([false, false, false]);
   });
 
-  it('is on with one flag, except for excluded parts, and is reported as on', async () => {
+  it('is enabled by one flag, except for excluded parts, and is reported as enabled', async () => {
     const { client } = await startFleet({ MCP_PRUNER_ENABLE_CNP: 'false' });
     const names = (await client.rpc('tools/list')).result.tools.map(({ name }: { name: string }) => name);
     expect(names).toEqual(
@@ -58,7 +58,7 @@ describe('the fleet by its tools', () => {
     expect((await proxy.call('bb_set', { key: 'a', value: 1 })).result).toBeDefined();
   });
 
-  it('keeps versions of graphs, and lets one of two claim a node', async () => {
+  it('keeps graph versions, and lets only one of two callers claim a node', async () => {
     const { client } = await startFleet();
     const graph = {
       graph_id: 'g',
@@ -112,7 +112,7 @@ describe('the fleet by its tools', () => {
     ).toMatch(/^E-GRAPH-NOT-FOUND: /);
   });
 
-  it('refuses others while a graph is locked, and refuses a transaction that commits too late', async () => {
+  it('refuses other callers while a graph is locked, and refuses to commit an outdated transaction', async () => {
     const { client } = await startFleet();
     await client.call('graph_batch_mutate', {
       graph_id: 'g',
@@ -140,7 +140,7 @@ describe('the fleet by its tools', () => {
     expect(snapshot.payload).toMatchObject({ state: 'rolled_back', baseVersion: 1, owner: 'me' });
   });
 
-  it('repeats the answer for an idempotency key without a second change', async () => {
+  it('repeats the answer for an idempotency key without making a second change', async () => {
     const { client } = await startFleet();
     const args = {
       graph_id: 'g',
@@ -161,7 +161,7 @@ describe('the fleet by its tools', () => {
     expect([begun.idempotent, begun.idempotency_key]).toEqual([false, null]);
   });
 
-  it('delivers each change of the blackboard once to a watcher, while several write', async () => {
+  it('delivers each blackboard change to a watcher once while several callers write', async () => {
     const { client } = await startFleet();
     const writers = Array.from({ length: 4 }, async (_, writer) => {
       for (let i = 0; i < 15; i++) await client.call('bb_set', { key: `w${writer}:${i}`, value: i });
@@ -190,7 +190,7 @@ describe('the fleet by its tools', () => {
     expect(payload.entries).toHaveLength(15);
   });
 
-  it('runs a tree over its own tools, with pause, cancellation and time limit', async () => {
+  it('runs a behaviour tree that calls its own tools, with pause, cancellation and a time limit', async () => {
     const { client } = await startFleet();
     const task = (node_id: string, tool: string, input?: unknown, more: object = {}) => ({
       kind: 'task',
@@ -254,7 +254,7 @@ describe('the fleet by its tools', () => {
     expect(await running).toMatchObject({ status: 'success', last_output: { ok: 1 } });
   });
 
-  it('awards a task to the cheapest child, and the next one to another while that child is busy', async () => {
+  it('awards a task to the cheapest child, and the next task to another child while the first is busy', async () => {
     const { client } = await startFleet();
     expect((await client.fails('cnp_announce', { task_id: 't' })).message).toMatch(/^E-CNP-NO-BIDS: /);
     const bids = {
@@ -285,7 +285,7 @@ describe('the fleet by its tools', () => {
     expect(points).toHaveLength(1);
   });
 
-  it('refuses unknown fields by name', async () => {
+  it('refuses unknown fields, and names them', async () => {
     const { client } = await startFleet();
     const wrong = await client.fails('graph_mutate', {
       graph: { ...noNodes, nodes: [{ id: 'a', extra: 1 }] },

@@ -111,13 +111,13 @@ describe('a behaviour tree', () => {
     expect(world.tools).toEqual(['slow', 'bad']);
   });
 
-  it('aborts the other branches once one branch of a parallel has decided', async () => {
+  it('aborts the other branches once one branch decides the outcome of a parallel node', async () => {
     const { run, world } = runOf({ kind: 'parallel', policy: 'any', children: [task('slow'), task('ok')] });
     expect(await settle(run)).toBe('success');
     expect(world.started[0]?.signal.aborted).toBe(true);
   });
 
-  it('waits the backoff between attempts and gives up after the last', async () => {
+  it('waits for the backoff between attempts, and gives up after the last attempt', async () => {
     const { run, world } = runOf({ kind: 'retry', max_attempts: 2, backoff_ms: 100, child: task('bad') });
     expect(await settle(run)).toBe('running');
     expect(run.dueMs()).toBe(100);
@@ -129,7 +129,7 @@ describe('a behaviour tree', () => {
     expect(world.tools).toHaveLength(2);
   });
 
-  it('fails and aborts a child after its time limit', async () => {
+  it('aborts a child that exceeds its time limit, and fails', async () => {
     const { run, world } = runOf({ kind: 'timeout', timeout_ms: 50, child: task('slow') });
     expect(await run.tick()).toBe('running');
     expect(run.dueMs()).toBe(50);
@@ -138,7 +138,7 @@ describe('a behaviour tree', () => {
     expect(world.started[0]?.signal.aborted).toBe(true);
   });
 
-  it('checks a guard by truth or equality, even while its child runs', async () => {
+  it('checks a guard for truthiness or equality, even while its child runs', async () => {
     const world = new ManualWorld();
     world.variables.set('go', { deep: [1] });
     const { run } = runOf({ kind: 'guard', condition_key: 'go', expected: { deep: [1] }, child: task('slow') }, world);
@@ -151,7 +151,7 @@ describe('a behaviour tree', () => {
     expect(unset.world.tools).toEqual([]);
   });
 
-  it('starts no task while it is not allowed to', async () => {
+  it('starts no task while starting tasks is not allowed', async () => {
     const { run, world } = runOf(task('ok'));
     world.mayGo = false;
     expect(await run.tick()).toBe('running');
@@ -168,7 +168,7 @@ describe('a behaviour tree', () => {
     expect(problemsOf({ id: 't', root: task('x') }, (tool) => `no ${tool}`)).toEqual(['task x: no x']);
   });
 
-  it('does not block with five hundred nodes', async () => {
+  it('does not block the event loop with five hundred nodes', async () => {
     const { run } = runOf({
       kind: 'parallel',
       policy: 'all',
@@ -208,7 +208,7 @@ describe('the queue of a reactive run', () => {
     expect(order).toEqual(['marked', 'old', 'weak', 'x', 'blackboard', 'pheromone']);
   });
 
-  it('keeps what tasks wait for when it overflows with other stimuli', () => {
+  it('keeps task entries when other stimuli make it overflow', () => {
     const queue = new StimulusQueue();
     queue.add(about('task_ready', 'first'));
     queue.add(about('task_done', 'second'));

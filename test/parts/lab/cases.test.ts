@@ -53,14 +53,14 @@ describe('cases from the history of a repository', () => {
   });
   afterAll(() => repo.remove());
 
-  it('use the message as goal, the file before the commit as text, and the changed lines as needed', async () => {
+  it('use the commit message as goal, the previous file as text, and the changed lines as needed lines', async () => {
     const { cases } = await all;
     const edit = cases.find((item) => item.goal.startsWith('Compute'));
     expect(edit).toMatchObject({ path: 'app.py', group: 'py', sourceType: 'code', text: base, needed: [11] });
     expect(edit?.goal).toBe('Compute the value of handle_1 better\n\nIt was wrong.');
   });
 
-  it('need the line before and the line after a pure insertion', async () => {
+  it('mark the lines before and after a pure insertion as needed', async () => {
     const { cases } = await all;
     expect(cases.find((item) => item.goal.startsWith('Audit'))?.needed).toEqual([100, 101]);
   });
@@ -90,11 +90,11 @@ describe('cases from the history of a repository', () => {
     expect(others.map((order) => order.join())).not.toEqual(others.map(() => first.join()));
   });
 
-  it('stop at the requested number', async () => {
+  it('are limited to the requested number', async () => {
     expect((await sample(repo.path, { cases: 1 })).cases).toHaveLength(1);
   });
 
-  it('report if there is no repository or no commit', async () => {
+  it('cause an error if the repository is missing or has no commits', async () => {
     await expect(openRepository('/proc')).rejects.toThrow(new UserError('not a git repository: /proc'));
     const empty = new TestRepository();
     await expect(openRepository(empty.path)).rejects.toThrow(/has no commit/);
@@ -103,7 +103,7 @@ describe('cases from the history of a repository', () => {
 });
 
 describe('neededLines', () => {
-  it('keeps to the text for insertions at its two ends', () => {
+  it('stays within the text for insertions at its start or end', () => {
     expect(neededLines([{ start: 0, count: 0 }], 5)).toEqual([1]);
     expect(neededLines([{ start: 5, count: 0 }], 5)).toEqual([5]);
     const overlapping = [

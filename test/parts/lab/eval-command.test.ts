@@ -26,7 +26,7 @@ describe('mcp-pruner eval', () => {
     for (const name of ['mcp-pruner', 'head+tail', 'grep', 'bm25', 'reference', 'oracle']) expect(out).toContain(name);
   });
 
-  it('gives the same figures again, as JSON too, except the time', async () => {
+  it('returns the same figures as JSON on every run, except the time', async () => {
     const report = async (): Promise<EvaluationReport> =>
       JSON.parse((await run('--git', repo.path, '--json', '--ratio', '0.5,0.8')).out);
     const first = await report();
@@ -48,7 +48,7 @@ describe('mcp-pruner eval', () => {
     expect(out).not.toContain('\r');
   });
 
-  it('distinguishes wrong use (2) from nothing to measure (1)', async () => {
+  it('exits with 2 for incorrect usage, and with 1 if there is nothing to measure', async () => {
     expect(await run('--git', '/proc')).toMatchObject({
       code: 1,
       err: 'mcp-pruner: not a git repository: /proc\n',
@@ -66,7 +66,7 @@ describe('mcp-pruner eval', () => {
 });
 
 describe('goalFromMessage', () => {
-  it('drops trailers, addresses and numbers, and keeps what the change is for', () => {
+  it('drops trailers, URLs and issue numbers, and keeps the purpose of the change', () => {
     const message = [
       'Fixes: crash on an empty list (#4711)',
       '',

@@ -24,7 +24,7 @@ async function dollarsOf(file: string) {
 }
 
 describe('replay', () => {
-  it('reports the dollars of recorded usage by the table of prices', async () => {
+  it('reports recorded usage in dollars from the price table', async () => {
     const first: WireMessage[] = oneCall(serverLog(400));
     const second: WireMessage[] = [
       ...first,

@@ -39,7 +39,7 @@ describe('the lines that a conversation needed later', () => {
   const read = [ask('fix the rate'), call('1', 'read', { path: 'a.py' }), result('1', FILE)];
   const cut = (text: string): RecordedMessage[] => read.with(2, result('1', FILE.replace(`${text}\n`, 'MARKER\n')));
 
-  it('are those that an edit quotes, kept or not', () => {
+  it('include the lines that an edit quotes, whether kept or cut', () => {
     const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const uses = (forwarded: RecordedMessage[]) => usedLines([...read, edit], [...forwarded, edit], target);
     expect(uses(read)).toEqual([
@@ -49,7 +49,7 @@ describe('the lines that a conversation needed later', () => {
     expect(uses(cut('SECOND_CONSTANT = compute(42)'))).toMatchObject([{ kept: true }]);
   });
 
-  it('are visible if an earlier result still contains what a newer one lost', () => {
+  it('count as visible if an earlier result still contains them although they were cut from a newer one', () => {
     const again = [call('2', 'bash', { command: 'git show' }), result('2', FILE)];
     const edit = call('3', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const messages = [...read, ...again, edit];
@@ -68,7 +68,7 @@ describe('the lines that a conversation needed later', () => {
     expect(uses(2)).toMatchObject([{ line: 'return value * RATE', at: 3, kept: false, visible: false }]);
   });
 
-  it('may be in results that an agent without native calls sends as a user message', () => {
+  it('may be in results that an agent without native tool calls sends as a user message', () => {
     const said: RecordedMessage = { role: 'assistant', content: 'I look.\n\n```bash\ncat a.py\n```' };
     const framed = (text: string): RecordedMessage => ({
       role: 'user',
@@ -81,7 +81,7 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
-  it('stay lost when the agent has to read them again after it needed them', () => {
+  it('count as lost even if the agent reads them again after it needed them', () => {
     const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };
     const again = [call('2', 'read', { path: 'a.py' }), result('2', FILE)];
     const messages = [...read, prose, ...again, prose];
@@ -92,14 +92,14 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
-  it('exclude lines that the user or the agent had said itself', () => {
+  it('exclude lines that the user or the agent wrote before', () => {
     const known = read.with(0, ask('why does it say SECOND_CONSTANT = compute(42)?'));
     const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };
     expect(usedLines([...known, prose], [...known, prose], target)).toEqual([]);
     expect(usedLines([...read, prose], [...read, prose], target)).toHaveLength(1);
   });
 
-  it('are those that a second read shows, but not those that a re-run prints again', () => {
+  it('include lines that a second read shows, but not lines that a repeated command prints again', () => {
     const again = [call('2', 'read', { path: 'a.py', from: 3 }), result('2', '    return value * RATE\n')];
     expect(usedLines([...read, ...again], [...cut('    return value * RATE'), ...again], target)).toMatchObject([
       { use: 'read again', line: 'return value * RATE', at: 4, kept: false, visible: false },
@@ -113,7 +113,7 @@ describe('the lines that a conversation needed later', () => {
     expect(usedLines(run, run, target)).toEqual([]);
   });
 
-  it('are those that an edit names by number', () => {
+  it('include lines that an edit names by line number', () => {
     const view = [
       call('1', 'bash', { command: 'open a.py' }),
       result('1', '10:first = 1\n11:second = 2\n12:third = 3\n'),
@@ -129,7 +129,7 @@ describe('the lines that a conversation needed later', () => {
     expect(namedRange({ ...named, name: 'read_file' })).toBeNull();
   });
 
-  it('are found after line numbers, places of a search and in JSON on one line', () => {
+  it('are found after line numbers, after search locations and in single-line JSON', () => {
     expect(bareLine('   12\treturn value')).toBe('return value');
     expect(bareLine('12→  return value')).toBe('return value');
     expect(bareLine('src/a.py:12:    return value')).toBe('return value');
@@ -142,7 +142,7 @@ describe('the lines that a conversation needed later', () => {
 describe('the bill with a prompt cache', () => {
   const words = (n: number): RecordedMessage => ask('word '.repeat(n));
 
-  it('reads a shared prefix at a tenth of the price', () => {
+  it('charges a shared prefix at a tenth of the price', () => {
     const first = { headTokens: 100, messages: [words(500)] };
     const second = { headTokens: 100, messages: [words(500), words(300)] };
     const alone = billOf(first, null);
@@ -152,7 +152,7 @@ describe('the bill with a prompt cache', () => {
     expect(next.billed).toBeCloseTo(next.tokens - 0.9 * alone.tokens);
   });
 
-  it('reads nothing from the cache after a change', () => {
+  it('includes no cached tokens after a change', () => {
     const first = { headTokens: 0, messages: [words(5), words(500)] };
     const changed = { headTokens: 0, messages: [ask('x'), words(500), words(5)] };
     expect(billOf(changed, first).cachedTokens).toBe(0);
@@ -186,7 +186,7 @@ describe('a replay', () => {
     return replayReport(replay.finish());
   };
 
-  it('adds up tokens, bill, stability and regret', async () => {
+  it('reports the totals of tokens and cost, and stability and regret', async () => {
     const report = await run(shorten);
     expect(report).toMatchObject({
       conversations: 1,
@@ -212,7 +212,7 @@ describe('a replay', () => {
     expect(report.costRatio).toBeGreaterThan(0.8);
   });
 
-  it('distinguishes conversations, and a client that rewrites its own history', async () => {
+  it('distinguishes conversations, and detects a client that rewrites its own history', async () => {
     const other = growing([ask('something else'), ...conversation.slice(1)]);
     const mixed = growing(conversation).flatMap((request, i) => [request, other[i] ?? []]);
     const compacted = [ask('fix the rate'), { role: 'assistant', content: 'summary' }, ask('go on')];
@@ -220,7 +220,7 @@ describe('a replay', () => {
     expect(report).toMatchObject({ conversations: 2, requests: 7, changedByClient: 1, prefixStable: 1, costRatio: 1 });
   });
 
-  it('reads bare requests and requests in objects, and skips everything else', async () => {
+  it('reads bare requests and requests wrapped in objects, and skips everything else', async () => {
     expect(parseRecord('{"messages": []}')).toEqual({ body: { messages: [] } });
     const answer = { role: 'assistant', content: 'x' };
     const response = { choices: [{ message: answer }] };
@@ -258,7 +258,7 @@ describe('mcp-pruner replay', () => {
     expect(await runCommand(['replay', log, '--json'])).toMatchObject({ out });
   });
 
-  it('reports what is wrong with a file in one line', async () => {
+  it('reports an unusable file in one line', async () => {
     expect(await runCommand(['replay', join(folder, 'none.jsonl')])).toMatchObject({ code: 1 });
     const { code, err } = await runCommand(['replay', join(folder, 'none.jsonl')]);
     expect([code, err.split('\n').length]).toEqual([1, 2]);

@@ -25,13 +25,13 @@ const input = (lines: string[], goal: string, needed: number[] = [1]) => ({
 });
 
 describe('the area under the curve of recall against saving', () => {
-  it('is 1 for full recall at full saving, and 0.5 without any point', () => {
+  it('is 1 for full recall at full saving, and 0.5 without any points', () => {
     expect(areaOf([[1, 1]])).toBe(1);
     expect(areaOf([])).toBe(0.5);
     expect(areaOf([[0.5, 1]])).toBeCloseTo(0.75);
   });
 
-  it('counts at each saving the best recall reached there or beyond', () => {
+  it('uses, for each saving, the best recall reached at that saving or a greater one', () => {
     const points = [[0.4, 0.6] as const, [0.6, 0.8] as const];
     expect(areaOf(points)).toBeCloseTo(areaOf([[0.6, 0.8]]));
     expect(recallAt(points, 0.6)).toBeCloseTo(0.8);
@@ -41,7 +41,7 @@ describe('the area under the curve of recall against saving', () => {
 });
 
 describe('select', () => {
-  it('keeps no more than the budget, and closes short holes if requested', () => {
+  it('keeps no more lines than the budget allows, and fills short gaps if requested', () => {
     const scores = fc.array(fc.double({ noNaN: true, min: 0, max: 1 }), { minLength: 1, maxLength: 80 });
     fc.assert(
       fc.property(scores, fc.nat(100), fc.boolean(), (values, budget, gaps) => {
@@ -64,7 +64,7 @@ describe('the baselines', () => {
   const lines = Array.from({ length: 40 }, (_, i) => `    filler_${i} = ${i}`);
   lines[20] = '    debounceDelay = clampDelay(wait)';
 
-  it('find the line with the words of the goal', () => {
+  it('rank the line with the words of the goal first', () => {
     for (const name of ['grep', 'bm25', 'reference']) {
       const scores = baseline(name).scores(input(lines, 'why is the debounce delay clamped?'));
       expect([name, scores.indexOf(Math.max(...scores))]).toEqual([name, 20]);
@@ -78,7 +78,7 @@ describe('the baselines', () => {
     expect(scores.indexOf(Math.max(...scores))).toBe(30);
   });
 
-  it('have an oracle that keeps every needed line first', () => {
+  it('include an oracle that ranks every needed line first', () => {
     const kept = select(baseline('oracle').scores(input(lines, '', [5, 33])), 2, false, null);
     expect(runsOf(kept, 1).map((run) => run.startLine)).toEqual([5, 33]);
   });
@@ -101,7 +101,7 @@ describe('outcomeOf', () => {
     expect(outcome.savedChars).toBeCloseTo((120 - marker.length) / text.length);
   });
 
-  it('counts markers after the first as short if the proxy writes short ones', () => {
+  it('counts every marker after the first as short if the proxy writes short markers', () => {
     const lines = splitLines('x = 1\n'.repeat(60));
     const cuts = [
       { startLine: 2, endLine: 21 },
@@ -116,7 +116,7 @@ describe('outcomeOf', () => {
     expect(charsOf(true)).toBe(first + '⟦PRUNÉ: lignes 31-50 (20)⟧\n'.length);
   });
 
-  it('has budgets that respect both limits', () => {
+  it('uses budgets that respect both the maximum ratio and the minimum number of kept lines', () => {
     expect(budgetFor(100, 0.7, 20)).toBe(30);
     expect(budgetFor(100, 0.9, 20)).toBe(20);
     expect(budgetFor(10, 0.9, 20)).toBe(10);
@@ -132,7 +132,7 @@ describe('keepsBounds', () => {
     warnings: [],
   });
 
-  it('detects cuts that overlap, touch, leave the text or cut too much', () => {
+  it('detects cuts that overlap, touch, extend beyond the text or remove too much', () => {
     expect(keepsBounds(plan([1, 20], [30, 40]), 100, 0.5, 20)).toBe(true);
     expect(keepsBounds(plan([1, 20], [20, 40]), 100, 0.5, 20)).toBe(false);
     expect(keepsBounds(plan([1, 20], [21, 40]), 100, 0.5, 20)).toBe(false);
@@ -172,7 +172,7 @@ describe('the structural lines', () => {
 });
 
 describe('summarise', () => {
-  it('scales skill so that random blocks are 0 and the oracle is 1', () => {
+  it('scales skill so that random blocks score 0 and the oracle scores 1', () => {
     const at = (recall: number) => [{ recall, savedChars: 0.5, savedTokens: 0.5, keptLines: 5, structure: null }];
     const row: CaseRow = {
       group: 'py',

@@ -51,7 +51,7 @@ function only(readings: readonly Reading[]): WindowUse {
 }
 
 describe('a request’s share of a window', () => {
-  it('is what its answer reports above the highest reading so far', () => {
+  it('is the usage that its answer reports above the highest reading so far', () => {
     const window = only([
       reading('a', [0, 5], 42),
       reading('a', [6, 9], 41),
@@ -62,13 +62,13 @@ describe('a request’s share of a window', () => {
     expect(window.used).toBe(440_000);
   });
 
-  it('excludes usage while the proxy was idle for a minute longer than the request took', () => {
+  it('excludes usage if the proxy was idle for over a minute longer than the request took', () => {
     const at = (startS: number) => only([reading('a', [0, 5], 10), reading('a', [startS, startS + 20], 15)]);
     expect(sharesOf(at(5 + 80))).toEqual({ elsewhere: 10, a: 5 });
     expect(sharesOf(at(5 + 81))).toEqual({ elsewhere: 15 });
   });
 
-  it('is shared by requests that overlap, in proportion to what they were billed for', () => {
+  it('is divided among overlapping requests in proportion to their billed amounts', () => {
     const window = only([
       reading('a', [0, 5], 10),
       reading('a', [6, 20], 14, { weight: 100 }),
@@ -79,7 +79,7 @@ describe('a request’s share of a window', () => {
     expect(window.requests.map(({ shared }) => shared)).toEqual([0, 20_000, 60_000, 0]);
   });
 
-  it('is not shared by requests of which one begins when the other ends', () => {
+  it('is not divided between two requests if one begins when the other ends', () => {
     const window = only([reading('a', [0, 5], 10), reading('a', [6, 10], 12), reading('b', [10, 12], 13)]);
     expect(sharesOf(window)).toEqual({ elsewhere: 10, a: 2, b: 1 });
     expect(window.requests.every(({ shared }) => shared === 0)).toBe(true);
@@ -98,12 +98,12 @@ describe('a request’s share of a window', () => {
     ]);
   });
 
-  it('is the same window where the seconds until the reset are rounded', () => {
+  it('belongs to the same window if the seconds until the reset are rounded differently', () => {
     const window = only([reading('a', [0, 5], 1, { resetsS: 18_001 }), reading('a', [6, 7], 2, { resetsS: 17_999 })]);
     expect(sharesOf(window)).toEqual({ elsewhere: 1, a: 1 });
   });
 
-  it('is apart for each window, of models too', () => {
+  it('is separate for each window, including windows of individual models', () => {
     const windows = attribute([
       reading('a', [0, 5], 10),
       reading('a', [0, 5], 50, { window: '7d_opus' }),
@@ -117,7 +117,7 @@ describe('a request’s share of a window', () => {
     ]);
   });
 
-  it('of an erased project is elsewhere', () => {
+  it('counts as usage elsewhere if the project was erased', () => {
     const window = only([
       reading('a', [0, 5], 10),
       reading('', [6, 8], 13, { project: '' }),

@@ -51,7 +51,7 @@ function svg(lines: readonly string[]): string {
   ].join('\n');
 }
 
-it('the picture in the docs is what the commands print', async () => {
+it('the picture in the docs matches the output of the commands', async () => {
   const windows = attribute([
     ...readings('5h', 300, 8_400_000, 5, [11, 9, 20]),
     ...readings('7d', 10_080, 333_600_000, 32, [9, 3, 17]),

@@ -95,7 +95,7 @@ describe.each([
   { on: 'a file', runs: true, env: async () => ({}) },
   { on: 'PostgreSQL', runs: hasPostgres, env: async () => ({ MCP_PRUNER_DATABASE_URL: await sharedUrl() }) },
 ])('limits of a Claude subscription, on $on', ({ runs, env }) => {
-  it.skipIf(!runs)('have exact sums when two proxies on the store serve the account by turns', async () => {
+  it.skipIf(!runs)('add up exactly if two proxies on one store serve the account in turn', async () => {
     const store = await env();
     const { clock, books, ask, report, proxy, upstream } = await stage(store);
     const other = await startProxy(upstream, { clock, env: { MCP_PRUNER_DB_PATH: proxy.dbPath, ...store } });
@@ -163,8 +163,8 @@ describe.each([
   });
 });
 
-describe('limits of a subscription', () => {
-  it('of overlapping requests are shared and marked', async () => {
+describe('subscription limits', () => {
+  it('are divided among overlapping requests, which are marked as sharing them', async () => {
     const { clock, books, state, ask, report, upstream } = await stage();
     await ask('one');
     clock.now += 1_000;
@@ -187,7 +187,7 @@ describe('limits of a subscription', () => {
     expect(window.sessions.map(({ shared }) => shared)).toEqual([0.02, 0.02]);
   });
 
-  it('restart after their reset, and are omitted once it is past', async () => {
+  it('restart after their reset, and are omitted between the reset and the next request', async () => {
     const { clock, books, ask, report, given, proxy } = await stage();
     books.use(50);
     await ask('one');
@@ -235,7 +235,7 @@ describe('limits of a subscription', () => {
     expect((await run(['limits'], given)).out).toMatch(/5h .* 109 % used\n/);
   });
 
-  it('belong to one account for two machines with overlapping requests', async () => {
+  it('apply to one account even if two machines send overlapping requests', async () => {
     const { clock, books, ask, report, proxy } = await stage();
     const other = new LimitBooks(clock.now); // the second machine, which the proxy does not see
     let [ours, theirs] = [0, 0];
@@ -261,7 +261,7 @@ describe('limits of a subscription', () => {
     expect(proxy.url).toContain('http');
   });
 
-  it('are kept while pruning is off, not for pages of other origins, and nothing names the account in clear', async () => {
+  it('are recorded with pruning off, not for pages of other origins, and never name the account openly', async () => {
     const { books, ask, report, proxy, given } = await stage({ MCP_PRUNER_ENABLED: 'false' });
     books.use(7);
     await ask('one', { headers: { origin: 'https://elsewhere.example' } });
@@ -283,7 +283,7 @@ describe('limits of a subscription', () => {
     }
   });
 
-  it('do not change with answers that report none', async () => {
+  it('do not change after answers that report no limits', async () => {
     const { books, state, ask, report } = await stage();
     books.use(5);
     await ask('one');
@@ -293,7 +293,7 @@ describe('limits of a subscription', () => {
     expect(windowOf(await report(), '5h')).toMatchObject({ used: 0.05, sessions: [{ session: 'one' }] });
   });
 
-  it('are logged once when one of them refuses requests, and are a metric', async () => {
+  it('are logged once when a limit causes refusals, and are exported as a metric', async () => {
     const { clock, books, state, ask, proxy } = await stage();
     books.use(80);
     await ask('one');
@@ -367,7 +367,7 @@ describe('limits of a Codex login', () => {
     expect(readFileSync(proxy.dbPath, 'latin1')).not.toContain('acc-77aa-private');
   });
 
-  it('are read from events of a WebSocket, also before and after an answer', async () => {
+  it('are read from WebSocket events, including those before and after an answer', async () => {
     const clock = { now: BEGAN_MS, nowMs: () => clock.now };
     const books = new LimitBooks(clock.now);
     const upstream = await startSocketUpstream();

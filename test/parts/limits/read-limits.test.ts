@@ -10,7 +10,7 @@ function read(headers: Readonly<Record<string, string>>) {
 }
 
 describe('limits in the headers of an answer', () => {
-  it('reads the windows of a Claude subscription, also of models', () => {
+  it('include the windows of a Claude subscription, even those of individual models', () => {
     const headers = {
       'Anthropic-Organization-Id': 'org-1',
       'anthropic-ratelimit-unified-5h-utilization': '0.42',
@@ -60,7 +60,7 @@ describe('limits in the headers of an answer', () => {
     ).toBeNull();
   });
 
-  it('names the windows of a Codex login by their minutes, whatever their position', () => {
+  it('name the windows of a Codex login by their minutes, whatever their position', () => {
     const books = new LimitBooks(NOW_MS);
     books.use(12);
     const usual = read(books.codex(NOW_MS));
@@ -76,12 +76,12 @@ describe('limits in the headers of an answer', () => {
     });
   });
 
-  it('give seconds until the reset if they have no reset time', () => {
+  it('use the seconds until the reset if there is no reset time', () => {
     const books = new LimitBooks(NOW_MS);
     expect(read(books.codex(NOW_MS, 'after'))).toEqual(read(books.codex(NOW_MS, 'at')));
   });
 
-  it('keeps limits with a name of their own apart, by headers and by event', () => {
+  it('keep named limits separate, both in headers and in events', () => {
     const headers = {
       'x-codex-bengalfox-primary-used-percent': '80',
       'x-codex-bengalfox-primary-window-minutes': '299',
@@ -110,8 +110,8 @@ describe('limits in the headers of an answer', () => {
   });
 });
 
-describe('limits in an event of a WebSocket', () => {
-  it('says the same as the headers', () => {
+describe('limits in a WebSocket event', () => {
+  it('equal the limits in the headers', () => {
     const books = new LimitBooks(NOW_MS);
     books.use(33);
     const { windows } = limitsInEvent(Buffer.from(books.event()), NOW_S) ?? { windows: [] };

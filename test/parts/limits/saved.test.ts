@@ -19,7 +19,7 @@ function readingsOf(count: number, rates: Readonly<Record<string, number>>): Rea
   });
 }
 
-describe('the arms of a hold-out', () => {
+describe('the arms of a hold-out test', () => {
   /** Conversations of three requests, of which every third one is held out and uses twice as much. */
   const compared = (conversations: number) => {
     let used = 0;
@@ -41,7 +41,7 @@ describe('the arms of a hold-out', () => {
     return armsCompared(attribute(readings), arms);
   };
 
-  it('are compared by what a conversation used of the limit', () => {
+  it('are compared by the share of the limit that a conversation used', () => {
     const held = compared(120);
     expect(held?.conversations).toEqual({ pruned: 80, control: 40 });
     expect(held?.pruned).toBeCloseTo(309e-6, 5);
@@ -49,7 +49,7 @@ describe('the arms of a hold-out', () => {
     expect(held?.interval?.[1]).toBeLessThan(0);
   });
 
-  it('give no interval for few conversations, and no result without held-out ones', () => {
+  it('have no interval for few conversations, and no result without held-out conversations', () => {
     expect(compared(6)?.interval).toBeNull();
     const [window] = attribute(readingsOf(6, { a: 1, b: 1 }));
     if (!window) throw new Error('no window');
@@ -57,10 +57,10 @@ describe('the arms of a hold-out', () => {
   });
 });
 
-describe('what pruning saved of a limit', () => {
+describe('the share of a limit that pruning saved', () => {
   const RATES = { a: 0.012, b: 0.004 };
 
-  it('is what the saved tokens would have used, for each model, within its interval', () => {
+  it('is estimated per model from the saved tokens, and the exact share lies within its interval', () => {
     const readings = readingsOf(150, RATES);
     const [window] = attribute(readings);
     if (!window) throw new Error('no window');
@@ -76,7 +76,7 @@ describe('what pruning saved of a limit', () => {
     expect(Math.abs((saved?.used ?? 0) / exact - 1)).toBeLessThan(0.1);
   });
 
-  it('is unknown with fewer than 50 readings that changed', () => {
+  it('is unknown with fewer than 50 changed readings', () => {
     const [window] = attribute(readingsOf(50, RATES));
     if (!window) throw new Error('no window');
     expect(savedShare(window, [window], new Map())).toBeNull();

@@ -181,7 +181,7 @@ describe('mcp-pruner setup --hook', () => {
     expect(readdirSync(dirname(path))).toEqual([file.split('/').at(-1)]);
   });
 
-  it('is undone without a later hook of the user, and is set once for another address', async () => {
+  it('is undone without removing a later hook of the user, and is replaced if the address changes', async () => {
     const home = tempFolder();
     const path = join(home, '.claude/settings.json');
     const setup = (port: string, ...args: string[]) =>
@@ -202,7 +202,7 @@ describe('mcp-pruner setup --hook', () => {
     expect(hooks()).toEqual([later]);
   });
 
-  it('adds no second hook beside the plugin’s hook', async () => {
+  it('adds no second hook if the plugin, which has its own hook, is enabled', async () => {
     const home = tempFolder();
     const path = join(home, '.claude/settings.json');
     mkdirSync(dirname(path));
@@ -214,7 +214,7 @@ describe('mcp-pruner setup --hook', () => {
     expect(readFileSync(path, 'utf8')).toBe(before);
   });
 
-  it('is refused for an agent without one', async () => {
+  it('is refused for an agent that does not support hooks', async () => {
     expect(await run(['setup', 'gemini', '--hook'], {})).toMatchObject({ code: 2, out: '' });
   });
 });
@@ -235,7 +235,7 @@ describe('mcp-pruner setup claude --statusline', () => {
   }
   const lineIn = (text: string) => (JSON.parse(text) as { statusLine?: { type: string; command: string } }).statusLine;
 
-  it('sets the status line only, and takes it out again byte for byte', async () => {
+  it('sets only the status line, and --undo restores the file byte for byte', async () => {
     const before = '{\n\t"model": "opus",\r\n  "env": {"A": 1.0}\n}';
     const { folder, setup, text } = machine(before);
     expect(await setup('--write')).toMatchObject({ code: 0, err: '' });
@@ -251,7 +251,7 @@ describe('mcp-pruner setup claude --statusline', () => {
     expect(readdirSync(folder)).toEqual(['settings.json']);
   });
 
-  it('makes a file where there is none, and removes it again', async () => {
+  it('creates a missing settings file, and --undo removes it', async () => {
     const { file, setup } = machine(null);
     await setup('--write');
     expect(existsSync(file)).toBe(true);
@@ -259,7 +259,7 @@ describe('mcp-pruner setup claude --statusline', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('keeps an existing status line, and goes behind it with --append', async () => {
+  it('keeps an existing status line, and adds its own after it with --append', async () => {
     const before =
       '{"statusLine": {"type": "command", "command": "cat >/dev/null; echo mine # really", "padding": 0}}\n';
     const { setup, text } = machine(before);
@@ -282,7 +282,7 @@ describe('mcp-pruner setup claude --statusline', () => {
     expect(text()).toBe(before);
   });
 
-  it('is undone apart from the set-up of the proxy, in either order', async () => {
+  it('is undone independently of the proxy setup, in either order', async () => {
     const before = '{\n  "model": "opus"\n}\n';
     const { home, setup, text, folder } = machine(before);
     const proxy = (...args: string[]) =>

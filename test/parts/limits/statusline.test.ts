@@ -41,14 +41,14 @@ const FIGURES: LineFigures = {
 const NOBODY = clientStatus('');
 
 describe('a status line', () => {
-  it('has the figures of the proxy in the usual order', () => {
+  it('shows the figures of the proxy in the default order', () => {
     const line = lineOf(PARTS, { client: NOBODY, figures: FIGURES, nowMs: NOW_MS });
     expect(line).toBe(
       `ctx 90k · cache 4:12 · next $0.09 · 5h 40% (this 6.1) · week 61% → ${shortTime(NOW_MS + 29_400_000)} · saved $1.20`,
     );
   });
 
-  it('takes the context and the windows from what Claude Code says, and the rest from the proxy', () => {
+  it('shows the context and windows that Claude Code reports, and the other figures from the proxy', () => {
     const client = clientStatus(JSON.stringify(recorded));
     expect(client).toMatchObject({
       sessionId: expect.any(String),
@@ -79,37 +79,37 @@ describe('a status line', () => {
     expect(lineOf(PARTS, { client: clientStatus(text), figures: null, nowMs: NOW_MS })).toBe(line);
   });
 
-  it('of a session without requests shows Claude Code’s own figures', () => {
+  it('of a session without requests or a proxy reports that no proxy answers', () => {
     const client = clientStatus(JSON.stringify(early));
     expect(client).toMatchObject({ sessionId: expect.any(String), tokens: null, windows: [] });
     expect(lineOf(PARTS, { client, figures: null, nowMs: AT })).toBe('mcp-pruner: no proxy answers');
   });
 
-  it('without a proxy has the windows and the cache from what Claude Code says', () => {
+  it('without a proxy shows the windows and the cache that Claude Code reports', () => {
     const line = lineOf(PARTS, { client: clientStatus(JSON.stringify(recorded)), figures: null, nowMs: AT });
     expect(line).toMatch(/^ctx 84k of 967k · cache 60:\d\d · 5h 42% · week 61% → \w{3} \d\d:\d\d$/);
   });
 
-  it('has the parts that were chosen, in that order, without unknown ones', () => {
+  it('shows the selected parts in the given order, and ignores unknown parts', () => {
     const of = (parts: string[]) => lineOf(parts, { client: NOBODY, figures: FIGURES, nowMs: NOW_MS });
     expect(of(['5h', 'nothing', 'ctx'])).toBe('5h 40% (this 6.1) · ctx 90k');
     expect(of(['compact'])).toBe('compacting pays after 3 turns');
     expect(of(['toString', '__proto__'])).toBe('mcp-pruner: no figures yet');
   });
 
-  it('says that the cache is cold, and what the next turn costs then', () => {
+  it('shows that the cache is cold, and the resulting cost of the next turn', () => {
     const line = lineOf(['cache', 'next'], { client: NOBODY, figures: FIGURES, nowMs: NOW_MS + 252_400 });
     expect(line).toBe('cache cold · next $0.51');
   });
 
-  it('leaves out a window whose reset is past', () => {
+  it('omits a window whose reset time has passed', () => {
     expect(lineOf(['5h', 'week'], { client: NOBODY, figures: FIGURES, nowMs: NOW_MS + 7_200_000 })).toMatch(
       /^week 61%/,
     );
   });
 });
 
-it('compacting pays for itself when what later turns save has covered the summary and the new context', () => {
+it('compacting pays off once the savings of later turns cover the summary and the new context', () => {
   const rates = { input: 5, write5m: 6.25, write1h: 10, read: 0.5, output: 25 };
   // 100k read .05, summary .0625, 25k written .15625: .26875; each turn saves 75k at .5: .0375
   expect(compactPaysAfter(rates, 100_000, false)).toBe(8);

@@ -174,7 +174,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     );
   });
 
-  it('finds a conversation by words, filters and order, which are in the address', async () => {
+  it('finds a conversation by words, filters and sort order, which are stored in the URL', async () => {
     await visit('conversations', async (page) => {
       const rows = page.locator('.talks > li');
       await expect.poll(() => rows.count()).toBe(3);
@@ -204,7 +204,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows a conversation as a timeline, with the reasons of a cut by one click', async () => {
+  it('shows a conversation as a timeline, with the reasons for a cut on one click', async () => {
     await visit(`conversation//${conversation}`, async (page) => {
       const card = page
         .getByRole('region', { name: 'Context by request' })
@@ -311,7 +311,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows the fleet: children, a drawn graph, values, the tree of a plan that is cancelled once it is confirmed', async () => {
+  it('shows fleet children, a drawn graph, values and a plan tree, and cancels the plan after confirmation', async () => {
     const graph = { graph_id: 'review', nodes: [{ id: 'tests' }, { id: 'summary', label: 'Summary' }], edges: [] };
     const operations = [
       { op: 'add_edge', edge: { from: 'tests', to: 'summary' } },
@@ -354,7 +354,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows a request as it comes, what was cut of it, and waits while it is paused', async () => {
+  it('shows each request as it arrives, with its cuts, and holds back new requests while paused', async () => {
     await visit('live', async (page) => {
       await page.getByText('following').waitFor();
       const rows = page.locator('.requests > li');
@@ -413,7 +413,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('gives the reasons of a cut by one click, in place, and closes them again', async () => {
+  it('shows the reasons for a cut in place on one click, and hides them again', async () => {
     await visit('conversations', async (page) => {
       await openConversation(page);
       const text = article(page, 'Tool result: read_file src/orders.ts');
@@ -440,7 +440,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('leads back from the page of a text to the view before it, or to all conversations', async () => {
+  it('links back from the page of a text to the previous view, or to all conversations', async () => {
     await visit('store', async (page) => {
       await page.getByRole('region', { name: 'Originals' }).getByRole('link').first().click();
       await expect.poll(() => heading(page).textContent()).toBe('Text');
@@ -457,7 +457,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('pins, unpins, stashes and, after confirmation, deletes; the next request follows', async () => {
+  it('pins, unpins, stashes and, after confirmation, deletes texts, as the next request shows', async () => {
     const seen = async (index: number): Promise<string> => agent.sendAndSee(index);
     const name = 'Tool result: read_file src/orders.ts';
     const original = String(agent.messages[3]?.content);
@@ -493,7 +493,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows hostile text as text alone', async () => {
+  it('shows hostile text only as plain text', async () => {
     await visit('conversations', async (page) => {
       await openConversation(page);
       const text = article(page, 'Tool result: web_fetch');
@@ -514,7 +514,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('can be used by keyboard alone', async () => {
+  it('can be used with the keyboard alone', async () => {
     await visit('', async (page) => {
       await heading(page).waitFor();
       const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
@@ -641,7 +641,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await visit('', look, { at: fresh });
   });
 
-  it('reports that the store is not available, and shows the rest', async () => {
+  it('reports that the store is unavailable, and shows everything else', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-no-store-'));
     const away = await openStage({ dbPath: folder });
     try {
@@ -708,7 +708,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     }
   });
 
-  it('is opened by a key if keys are required, refuses another with a message, and closes when the key is revoked', async () => {
+  it('is opened by a required key, refuses an invalid key with a message, and closes on revocation', async () => {
     const place = await onFile();
     const { MCP_PRUNER_DB_PATH: dbPath = '' } = place;
     const asking = await openStage({ env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...place }, dbPath });

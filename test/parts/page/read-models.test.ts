@@ -45,7 +45,7 @@ const aRequest = (i: number, cut = false): EventRecord[] => [
 
 const seqs = (events: readonly EventRecord[]): StoredEvent[] => events.map((one, i) => ({ ...one, seq: i + 1 }));
 
-describe('events as requests', () => {
+describe('events grouped by request', () => {
   it('show the outcome of each text, cuts first, and list other events separately', () => {
     const { requests, notes } = groupByRequest(
       seqs([
@@ -66,7 +66,7 @@ describe('events as requests', () => {
     expect(notes).toMatchObject([{ kind: 'recovered', facts: { prune_id: 'prn_1', lines: 3 } }]);
   });
 
-  it('accept any payload of an event', () => {
+  it('may have any payload', () => {
     const odd = { model: 7, status: 'x', tokens_saved: Number.NaN, prune_id: {}, tool: 'x'.repeat(10_000) };
     const { requests } = groupByRequest(seqs([event('r', 'request', odd), event('r', 'pruned', odd)]));
     expect(requests[0]).toMatchObject({ model: '', status: 0, tokensSaved: 0 });
@@ -130,24 +130,24 @@ const APART = [
   ['messages', 2],
 ];
 
-describe('two wires with the same first words', () => {
-  it('are two conversations with a bill each, also after a restart', async () => {
+describe('requests on two wires with the same first words', () => {
+  it('form two conversations with separate bills, even after a restart', async () => {
     const server = await openStage();
     afterwards(() => server.close());
     expect(await askedOnTwoWires(server)).toEqual(APART);
   });
 });
 
-describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+describe.skipIf(!hasPostgres)('the page on PostgreSQL', () => {
   const emptyDatabase = sharedDatabase();
 
-  it('two wires with the same first words are two conversations with a bill each', async () => {
+  it('shows requests on two wires with the same first words as two conversations with separate bills', async () => {
     const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
     afterwards(() => server.close());
     expect(await askedOnTwoWires(server)).toEqual(APART);
   });
 
-  it('answers every reading of the page', async () => {
+  it('answers every read request', async () => {
     const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
     afterwards(() => server.close());
     await work(server);

@@ -55,19 +55,19 @@ describe('the page', () => {
     expect([...html.matchAll(/<script([^>]*)>([^<]*)/g)].map(([, , inside]) => inside)).toEqual(['']);
   });
 
-  it('is small: all of it together below 150 KB packed', async () => {
+  it('is small: all its files together take less than 150 KB compressed', async () => {
     const files = await Promise.all(
       ['/', '/page/app.js', '/page/style.css', '/page/icon.svg'].map((path) => read(open, path)),
     );
     expect(files.reduce((sum, { body }) => sum + gzipSync(body).length, 0)).toBeLessThan(150_000);
   });
 
-  it('is not loaded a second time if the browser has it', async () => {
+  it('is not loaded a second time if the browser has cached it', async () => {
     const { headers } = await read(open, '/page/app.js');
     expect((await read(open, '/page/app.js', { 'if-none-match': String(headers.etag) })).status).toBe(304);
   });
 
-  it('refuses foreign pages and foreign names, whatever they request', async () => {
+  it('refuses requests from other origins and for other host names, whatever they request', async () => {
     const foreign: readonly Record<string, string>[] = [
       { host: 'evil.example' },
       { host: 'evil.example:8006', origin: 'http://evil.example:8006' },
@@ -94,7 +94,7 @@ describe('the page', () => {
     expect((await read(open, '/', { ...link, 'sec-fetch-dest': 'iframe' })).status).toBe(403);
   });
 
-  it("does nothing without the page's token", async () => {
+  it("performs no action without the page's token", async () => {
     const token = await pageToken(open);
     for (const action of ACTIONS) {
       const unproven: Record<string, string>[] = [{}, { 'x-mcp-pruner-page': `${token}x` }, { origin: open.url }];
@@ -184,7 +184,7 @@ describe('the page of a server with a token', () => {
     expect(typeOf(await act(locked, 'doctor', withToken))).toBe('page_token_needed'); // of the process before
   });
 
-  it('rejects a cookie that was changed, forged, or has expired', async () => {
+  it('rejects a cookie that was changed or forged or has expired', async () => {
     const { headers } = await act(locked, 'session', {}, { token: TOKEN });
     const [pair = ''] = (headers['set-cookie']?.[0] ?? '').split(';');
     const [name = '', value = ''] = pair.split('=');
@@ -205,7 +205,7 @@ describe('the page of a server with a token', () => {
     expect((await read(locked, '/page/api/store', { cookie: `a=b; ${pair}; c=d` })).status).toBe(200);
   });
 
-  it('refuses a page of another site that tries tokens', async () => {
+  it('refuses tokens that a page of another site submits', async () => {
     expect((await act(locked, 'session', { origin: 'https://evil.example' }, { token: TOKEN })).status).toBe(403);
   });
 
@@ -219,7 +219,7 @@ describe('the page of a server with a token', () => {
 });
 
 describe('pages that follow live events', () => {
-  it('are notified at once when the server stops, and do not delay it', async () => {
+  it('are notified immediately when the server stops, and do not delay its exit', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
     const stream = await fetch(`${stage.url}/page/api/live`);
     expect(stream.headers.get('content-type')).toContain('text/event-stream');
@@ -228,7 +228,7 @@ describe('pages that follow live events', () => {
     expect(await ended).toContain('retry: 2000');
   });
 
-  it('are limited in number, and free their slots when they leave', async () => {
+  it('are limited in number, and free their slots when they disconnect', async () => {
     const leave = new AbortController();
     const follow = () => fetch(`${open.url}/page/api/live`, { signal: leave.signal });
     const streams = await Promise.all(Array.from({ length: 16 }, follow));
@@ -254,7 +254,7 @@ describe('the page setting', () => {
     expect(there({ MCP_PRUNER_PAGE: 'false' })).toBe(false);
   });
 
-  it('serves nothing at its paths if it is off', async () => {
+  it('disables all paths of the page if it is off', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_PAGE: 'false' } });
     try {
       for (const path of ['/', '/page/app.js', '/page/api/session']) expect((await read(stage, path)).status).toBe(404);

@@ -24,7 +24,7 @@ describe('session files', () => {
     expect(filesBelow(join(folder, 'none'), '.jsonl')).toEqual([]);
   });
 
-  it('that are unreadable belong to no day', () => {
+  it('are excluded if they are unreadable', () => {
     const home = tempFolder();
     const folder = join(home, '.claude/projects/p');
     mkdirSync(folder, { recursive: true });

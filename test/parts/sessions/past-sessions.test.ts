@@ -114,7 +114,7 @@ describe('the possible saving in past sessions', () => {
     expect(Math.abs(reported / truth - 1)).toBeLessThan(0.03);
   });
 
-  it('uses the scale of all sessions if one is too short', () => {
+  it('is estimated with the scale of all sessions if one session is too short', () => {
     const long = session({ perToken: 2.8, comesBack: false }, 1).requests;
     const short = session({ perToken: 4, comesBack: false }, 2).requests.slice(0, 1);
     const scales = new Scales();
@@ -142,12 +142,12 @@ describe('compactions', () => {
   });
 });
 
-describe('lines that the model came back to', () => {
+describe('lines that the model used again', () => {
   const result = (content: string): string =>
     JSON.stringify({ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content }] });
   const said = (text: string): string => JSON.stringify({ role: 'assistant', content: [{ type: 'text', text }] });
 
-  it('count once each, and are lost if no result would still contain them', () => {
+  it('count once each, and count as lost if no result would still contain them', () => {
     const lines = new UsedLines();
     const [one, two] = ['const total = order.total ?? 0;', 'return await chargeOrder(order);'];
     lines.addOtherMessage(result(`${one}\n${two}\n}`), result(`${one}\n}`));
@@ -156,7 +156,7 @@ describe('lines that the model came back to', () => {
     expect([lines.used, lines.lost]).toEqual([2, 1]);
   });
 
-  it('exclude lines that the user or the model had said before', () => {
+  it('exclude lines that the user or the model wrote before', () => {
     const lines = new UsedLines();
     const line = 'const total = order.total ?? 0;';
     lines.addOtherMessage(JSON.stringify({ role: 'user', content: line }), '');

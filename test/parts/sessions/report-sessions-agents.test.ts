@@ -173,7 +173,7 @@ describe('report --sessions', () => {
     expect(report.totals.dollars).toBeCloseTo((10_000 * 0.6 + 100 * 3) / 1e6, 9);
   });
 
-  it("recognises a pruned session without markers by this machine's store", async () => {
+  it('recognises a pruned session without markers from the store on this machine', async () => {
     const upstream = await startUpstream((_, res) => {
       json(res, 200, {
         type: 'message',

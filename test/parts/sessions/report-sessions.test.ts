@@ -183,7 +183,7 @@ describe('report --sessions', () => {
     );
   });
 
-  it('bills an answer once although tool results are between its blocks', async () => {
+  it('bills an answer once even if tool results are between its blocks', async () => {
     const lines = claudeLines();
     const [, , text, call, result] = lines;
     // a second call of the same message, after the result of the first
@@ -213,7 +213,7 @@ describe('report --sessions', () => {
     expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
   });
 
-  it('bills a compaction by the provider, whose tokens only `usage.iterations` lists', async () => {
+  it('bills a compaction done by the provider, although only `usage.iterations` lists its tokens', async () => {
     const home = tempFolder();
     const lines = claudeLines() as { message?: { usage?: object } }[];
     const last = lines.at(-1)?.message;
@@ -258,7 +258,7 @@ describe('report --sessions', () => {
     expect(out).not.toContain('$0.00');
   });
 
-  it('is one screen that fits the terminal', async () => {
+  it('fits on one screen of the terminal', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     for (const columns of [60, 80, 200]) {
@@ -277,7 +277,7 @@ describe('report --sessions', () => {
     }
   });
 
-  it('shows how many recoveries a session needs at most', async () => {
+  it('shows the maximum number of recoveries that a session needs', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     const args = ['report', '--sessions', '--json'];
@@ -294,7 +294,7 @@ describe('report --sessions', () => {
     );
   });
 
-  it('prints a block for sharing without names, paths or texts of the sessions', async () => {
+  it('prints a shareable block without names, paths or texts of the sessions', async () => {
     const home = tempFolder();
     const lines = JSON.stringify(claudeLines()).replaceAll('"Bash"', '"mcp__secret-server__look"');
     write(home, '.claude/projects/-home-me-shop/s.jsonl', JSON.parse(lines) as unknown[]);

@@ -28,7 +28,7 @@ describe('the lines of a session file', () => {
     expect([lines, sizes.at(-1)]).toEqual([['a', long, 'b'], 800_004]);
   });
 
-  it('skip one that is too long, and continue after it', async () => {
+  it('exclude a line that is too long, and continue after it', async () => {
     expect((await read(`a\n${'x'.repeat(1_000_000)}\nb\n`, 500_000)).lines).toEqual(['a', 'b']);
   });
 });
@@ -50,7 +50,7 @@ describe('a history that restarted without a record', () => {
     expect(lostOf([...messages.slice(lost), ...messages.slice(0, 5)], 45_000)).toBe(0);
   });
 
-  it('keeps all messages that may have been there, and always the newest', () => {
+  it('keeps all messages that may have been in the request, and always the newest', () => {
     expect(lostOf(messages, 500_000)).toBe(0);
     expect(lostOf(['x'.repeat(9_000_000)], 1_000)).toBe(0);
     const image = { role: 'user', content: [{ type: 'image', source: { data: 'A'.repeat(2_000_000) } }] };

@@ -34,8 +34,8 @@ interface KeyRow {
   readonly key: { readonly name: string; readonly dollarsThisMonth: number };
 }
 
-describe('the books of keys', () => {
-  it('agree with the provider if a tenth of the answers each are errors, retries and refusals', async () => {
+describe('the usage records of keys', () => {
+  it('match the figures of the provider if errors, retries and refusals are a tenth of the answers each', async () => {
     const place = await onFile();
     const stage = await startTeam(place, { MCP_PRUNER_HOLDOUT: '0.5' });
     const books = { a: 0, b: 0, small: 0 };
@@ -97,7 +97,7 @@ describe('the books of keys', () => {
     expect(dollarsPerConversation.control).toBeCloseTo(DOLLARS, 6);
   });
 
-  it('are kept by reading each answer once', async () => {
+  it('are updated by reading each answer only once', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     stage.upstream.answer = (_request, res) => json(res, 200, { model: 'gpt-5', choices: [], usage: USAGE });

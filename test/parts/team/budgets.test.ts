@@ -25,7 +25,7 @@ const HELLO = JSON.stringify({ ...JSON.parse(chatBody(oneResult('short')).toStri
 
 describe.each(PLACES)('the dollars of a key on $on', ({ place: open, runs }) => {
   it.skipIf(!runs)(
-    'are limited by its budget on every server, in the error format of the wire, until it is raised',
+    'are limited by its budget on every server until it is raised, with errors in the format of the wire',
     async () => {
       const place = await open();
       const [first, second] = await Promise.all([startTeam(place), startTeam(place)]);
@@ -118,7 +118,7 @@ const placeOf = async (entered: Promise<Reservation | OverBudget>): Promise<Rese
 describe('budgets', () => {
   const ofKey = [{ of: 'key', name: 'key_1', dollars: 10 }] as const;
 
-  it('admit one request at a time until the first bill, and let the others wait for it', async () => {
+  it('admit one request at a time until the first bill, for which other requests wait', async () => {
     const budgets = budgetsOf(ofKey, { firstBillMs: 60_000 });
     await budgets.refresh();
     const first = await placeOf(budgets.enter(asking()));
@@ -132,14 +132,14 @@ describe('budgets', () => {
     for (const other of others) await placeOf(other);
   });
 
-  it('refuse those that wait too long for the first bill', async () => {
+  it('refuse requests that wait too long for the first bill', async () => {
     const budgets = budgetsOf(ofKey);
     await budgets.refresh();
     await placeOf(budgets.enter(asking()));
     expect(await budgets.enter(asking())).toEqual({ code: 'first_bill_awaited', retryAfterS: 5 });
   });
 
-  it('count each request in advance as the largest recent one, and at least as its own size', async () => {
+  it('reserve for each request the cost of the largest recent one, and at least the cost of its own size', async () => {
     const budgets = budgetsOf(ofKey);
     await budgets.refresh();
     (await placeOf(budgets.enter(asking()))).settle(3, true);
@@ -153,7 +153,7 @@ describe('budgets', () => {
     await placeOf(budgets.enter(asking()));
   });
 
-  it('are exceeded by several processes at once by one request of each other process at most', async () => {
+  it('are exceeded by several processes at once by at most one request of each other process', async () => {
     const dollars = 1;
     const limits = [{ of: 'key', name: 'key_1', dollars: 10 }] as const;
     for (const processes of [1, 3, 20]) {
@@ -179,7 +179,7 @@ describe('budgets', () => {
     }
   });
 
-  it('refuse a request that is larger than what is left, until the month ends', async () => {
+  it('refuse a request that costs more than the remaining budget, until the month ends', async () => {
     const budgets = budgetsOf(ofKey);
     await budgets.refresh();
     expect(await budgets.enter(asking({ dollars: 11 }))).toEqual({
@@ -199,7 +199,7 @@ describe('budgets', () => {
     expect(budgets.spent('key', 'key_1')).toBe(5.5);
   });
 
-  it('quote the highest price of the models that a request names, and the ceiling or nothing without a price', () => {
+  it('quote the highest price of the named models, and the ceiling or no price for unpriced models', () => {
     const rate = (budgets: Budgets, ...models: string[]) => budgets.quote(models, undefined)?.inputDollars(1_000_000);
     const lenient = budgetsOf(ofKey);
     const strict = budgetsOf(ofKey, { unpriced: 'refuse' });

@@ -64,7 +64,7 @@ describe('a server that requires keys', () => {
     expect(stage.upstream.requests).toEqual([]);
   });
 
-  it('accepts it in a header or in the base URL on every wire, and never forwards it', async () => {
+  it('accepts a key in a header or in the base URL on every wire, and never forwards it', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const key = await newKey(place, 'web');
@@ -120,7 +120,7 @@ describe('a server that requires keys', () => {
     expect(hashOfKey(key)).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('adds its own provider key to requests without one, but not for foreign pages', async () => {
+  it('adds its own provider key to requests without one, except to requests from foreign pages', async () => {
     const stage = await startTeam(await onFile(), {
       MCP_PRUNER_REQUIRE_KEY: 'false',
       MCP_PRUNER_UPSTREAM_API_KEY: 'sk-own',
@@ -149,7 +149,7 @@ describe('a server that requires keys', () => {
     expect(await sent('/v1/models', page, null)).toEqual([null, null]);
   });
 
-  it('requires no key unless configured, and shows no address that contains a key', async () => {
+  it('requires no key unless configured, and never shows a URL that contains a key', async () => {
     const proxy = await startProxy('http://127.0.0.1:9/v1');
     const key = `mpk_${'A'.repeat(43)}`;
     const answer = await fetch(`${proxy.url}/k/${key}/v1/models`);

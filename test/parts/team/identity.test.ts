@@ -92,7 +92,7 @@ describe('behind an authenticating proxy', () => {
     expect((await ann.send('/page/api/requests')).status).toBe(200);
   });
 
-  it('a user without a known group is refused, and so is anybody who did not sign in', async () => {
+  it('a user without a known group is refused, and so is a user who did not sign in', async () => {
     const stage = await startTeam(await onFile(), identity);
     const gateway = await startGateway(stage.url);
     const { status, body } = await new User(gateway, 'guest').send('/v1/chat/completions', { messages: [] });
@@ -122,7 +122,7 @@ describe('behind an authenticating proxy', () => {
     expect(both.status).not.toBe(200);
   });
 
-  it('addresses are compared by value, IPv4 in IPv6 too', () => {
+  it('addresses are compared by value, including IPv4 addresses in IPv6 form', () => {
     const identities = new Identities({
       userHeader: 'x-user',
       groupsHeader: 'x-groups',
@@ -143,7 +143,7 @@ describe('behind an authenticating proxy', () => {
     expect(from('10.1.0.1', 'A')).toBe('user_without_project');
   });
 
-  it('a header without addresses, without keys, or with an invalid pair prevents the start and names the setting', () => {
+  it('an incomplete or invalid identity header setup prevents the start, and the error names the setting', () => {
     const problemOf = (env: Readonly<Record<string, string>>) =>
       servingProblem(loadSettings(machine({ env })).settings, edition.settings);
     expect(problemOf(identity)).toBeNull();

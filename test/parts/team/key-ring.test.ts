@@ -54,7 +54,7 @@ describe('the keys loaded by a process', () => {
     expect(ring.byId(KEY.id)).toBe('key_revoked');
   });
 
-  it('cost an idle process one query a minute, and lapse when they expire', async () => {
+  it('require one query a minute in an idle process, and become invalid when they expire', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     afterwards(() => vi.useRealTimers());
     const atStart = 1_700_000_000_000;

@@ -17,7 +17,7 @@ async function aStoreElsewhere(): Promise<string> {
 }
 
 describe('mcp-pruner keys', () => {
-  it('prints a key once, alone, and afterwards shows everything but the key', async () => {
+  it('prints a new key once, on its own, and afterwards shows everything except the key', async () => {
     const env = aPlace();
     const options = [
       '--name',

@@ -18,7 +18,7 @@ function owning(store: StoreHandle): Ownership {
 
 describe('the ownership of an original', () => {
   it.skipIf(!hasPostgres)(
-    'costs a turn no round trip, except for the first of a conversation that another proxy began',
+    'adds no round trip to a turn, except to the first of a conversation that another proxy began',
     async () => {
       const url = await sharedDatabase()();
       const open = async (): Promise<PostgresStore> => {
@@ -49,7 +49,7 @@ describe('the ownership of an original', () => {
     },
   );
 
-  it("lets no project extend the life of another project's original by naming it", async () => {
+  it("prevents a project from extending the life of another project's original by naming it", async () => {
     const clock = manualClock();
     const store = openStore(':memory:', clock);
     const owners = owning(store);

@@ -7,7 +7,7 @@ const SECRET = 'payment 4711 of project web';
 const UNKNOWN = 'prn_000000000000';
 
 describe.each(PLACES)('keys on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('open only their own projects, in a hundred attempts', async () => {
+  it.skipIf(!runs)('give access only to their own projects, in a hundred attempts', async () => {
     const place = await open();
     const stage = await startTeam(place);
     const { web, api, '*': all } = await members(stage, place, ['web', 'api', '*'] as const);
@@ -88,7 +88,7 @@ describe.each(PLACES)('keys on $on', ({ place: open, runs }) => {
 });
 
 describe('originals from before keys were required', () => {
-  it('belong to the projects that showed them', async () => {
+  it('belong to the projects whose requests contained them', async () => {
     const place = await onFile();
     const before = await startTeam(place, { MCP_PRUNER_REQUIRE_KEY: 'false' });
     const anybody = new Member(before, 'none');

@@ -10,7 +10,7 @@ import { Member, newKey, onFile, startTeam } from './team.ts';
 
 const TOKEN = 'an-admin-token-of-the-test';
 
-it('a shared plan: who used how much of it, by key and project, in the admin API and in the terminal', async () => {
+it('the admin API and the terminal report how much of a shared plan each key and project used', async () => {
   const place = await onFile();
   const clock = { now: Date.now(), nowMs: () => clock.now };
   const books = new LimitBooks(clock.now);

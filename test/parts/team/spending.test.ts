@@ -109,8 +109,8 @@ async function member({ stage, place }: Awaited<ReturnType<typeof openTeam>>, wa
     });
 }
 
-describe('a budget of dollars', () => {
-  it('is used up by one request that costs more, whatever the proxy does with it', async () => {
+describe('a dollar budget', () => {
+  it('is used up by one request that costs more, however the proxy handles the request', async () => {
     const team = await openTeam();
     const { upstream } = team.stage;
     expect((await run(['projects', 'set', 'unpruned', '--mode', 'off'], { env: team.place })).code).toBe(0);
@@ -141,7 +141,7 @@ describe('a budget of dollars', () => {
     expect(team.stage.upstream.requests).toEqual([]);
   });
 
-  it('refuses models without a price if configured so', async () => {
+  it('rejects models without a price if so configured', async () => {
     const team = await openTeam({ MCP_PRUNER_BUDGET_UNPRICED: 'refuse' });
     const ask = async (by: string, body: Buffer) => (await (await member(team, { by, body }))()).status;
     expect(await ask('unknown', chat({ model: 'nobody-knows' }))).toBe(403);
@@ -155,7 +155,7 @@ describe('a budget of dollars', () => {
     expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
   });
 
-  it('is kept by sixty requests at once', async () => {
+  it('is enforced for sixty simultaneous requests', async () => {
     const team = await openTeam();
     team.stage.upstream.answer = reported;
     const ask = await member(team, { by: 'sixty at once' });
@@ -164,7 +164,7 @@ describe('a budget of dollars', () => {
     expect(team.stage.upstream.requests).toHaveLength(1);
   });
 
-  it('is not charged for free requests, and serves the next request of a connection after a refusal', async () => {
+  it('is not charged for free requests, and keeps the connection usable after a refusal', async () => {
     const team = await openTeam();
     team.stage.upstream.answer = (_request, res) => json(res, 200, { input_tokens: 5 });
     const paths = ['/v1/messages/count_tokens', '/v1/files', '/v1/moderations', '/v1/responses/resp_1/cancel'];

@@ -41,7 +41,7 @@ describe('the key of a shared proxy', () => {
     expect((await run('setup', agent, '--undo')).code).toBe(0);
   });
 
-  it('is printed for a shell only by the name of its variable', async () => {
+  it('is printed in shell commands only as the name of its variable', async () => {
     const { run } = machine({ MCP_PRUNER_KEY: KEY });
     const { out } = await run('setup', 'gemini', '--proxy', PROXY);
     expect(out).toContain(`export GOOGLE_GEMINI_BASE_URL=${PROXY}/k/$MCP_PRUNER_KEY\n`);
@@ -60,7 +60,7 @@ describe('the key of a shared proxy', () => {
     expect(await run('setup', 'qwen', '--proxy', 'pruner.example')).toMatchObject({ code: 2 });
   });
 
-  it('reaches an agent that is started for one run, and appears on no command line', () => {
+  it('is passed to an agent that is started for one run, and appears on no command line', () => {
     const origin = `${PROXY}/k/${KEY}`;
     const place = { env: {}, homeDir: '/home/none', readFile: () => null };
     const said: string[] = [];

@@ -86,7 +86,7 @@ describe('the view of a key', () => {
     }
   });
 
-  it('shows only events of its own projects, live', async () => {
+  it('shows live events only of its own projects', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const { web, api } = await members(stage, place, ['web', 'api'] as const);
@@ -167,7 +167,7 @@ describe('the view of a key', () => {
     expect(asked.map(([path]) => path)).toEqual(['/v1/responses', '/v1/responses']);
   });
 
-  it('ends its open WebSockets when it is revoked, and no others', async () => {
+  it('closes its open WebSockets when the key is revoked, and no others', async () => {
     const upstream = await startSocketUpstream();
     const place = await onFile();
     const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_URL: upstream.url });

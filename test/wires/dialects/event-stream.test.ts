@@ -8,7 +8,7 @@ const event = fc.tuple(
   fc.dictionary(fc.string(), fc.string({ maxLength: 300 })),
 );
 
-describe('a stream of AWS messages', () => {
+describe('an AWS event stream', () => {
   it('is read the same, wherever its chunks end', () => {
     fc.assert(
       fc.property(
@@ -29,7 +29,7 @@ describe('a stream of AWS messages', () => {
     );
   });
 
-  it('skips a message that is too long, and continues after it', () => {
+  it('continues after a message that is too long', () => {
     const seen: string[] = [];
     const stream = new EventStream((type) => seen.push(type));
     const bytes = Buffer.concat([awsFrame('long', { text: 'x'.repeat(3_000_000) }), awsFrame('metadata', {})]);

@@ -15,7 +15,7 @@ const isShownAgain = (conversation: Conversation, paths: readonly string[]): boo
   conversation.isShownAgain(paths, `call ${calls++}`);
 
 describe('the goal of a result', () => {
-  it("contains the call's request, the words with it, and the user’s words, in this order of weight", () => {
+  it("contains the call's request, the text sent with it, and the user’s words, in this order of weight", () => {
     const conversation = withCall('I look at the voucher code first.');
     const call = conversation.callOf('c1', '');
     expect(conversation.goalFor(call, '', 'a.ts').split('\n')).toEqual([
@@ -46,14 +46,14 @@ describe('the goal of a result', () => {
     expect(goal).not.toContain('vouchers');
   });
 
-  it('uses the earlier words if the newest are only "go on"', () => {
+  it('also uses the earlier words if the newest are only "go on"', () => {
     const conversation = withCall('');
     conversation.userSaid('yes, go on');
     expect(conversation.userWords).toContain('vouchers');
     expect(conversation.userWords).toContain('go on');
   });
 
-  it('ignores empty words', () => {
+  it('ignores empty user messages', () => {
     const conversation = withCall('');
     const { userWords } = conversation;
     conversation.userSaid('  \n ');
@@ -73,7 +73,7 @@ describe('the goal of a result', () => {
     expect(withCall('said').goalFor(undefined, '', '')).toBe('Why does the checkout fail for customers with vouchers?');
   });
 
-  it('belongs to a legacy function by its name', () => {
+  it('is found by name for the call of a legacy function', () => {
     const conversation = new Conversation();
     conversation.assistantSaid('I list.', [{ id: '', call: { name: 'ls', args: '{}' } }]);
     expect(conversation.callOf('', 'ls')?.said).toBe('I list.');
@@ -159,7 +159,7 @@ describe('a text that the same call returns again', () => {
 });
 
 describe('a file that is shown again', () => {
-  it('shows a file once in a turn with two equal calls, as the model had seen neither result', () => {
+  it('does not count as shown again in a turn with two equal calls, as the model saw neither result', () => {
     const conversation = new Conversation();
     expect(conversation.isShownAgain(['src/app.ts'], 'tail')).toBe(false);
     expect(conversation.isShownAgain(['src/app.ts'], 'tail')).toBe(false);
@@ -191,7 +191,7 @@ describe('a file that is shown again', () => {
     expect(isShownAgain(before, ['src/app.ts'])).toBe(false);
   });
 
-  it('stays of bounded size, however often a file is shown', () => {
+  it('uses bounded memory, however often the file is shown', () => {
     const conversation = new Conversation();
     for (let i = 0; i < 500; i++) isShownAgain(conversation, [`${i % 90}/app.ts`, 'src/app.ts']);
     expect(conversation.size).toBeLessThan(100);

@@ -10,7 +10,7 @@ describe('a file is named', () => {
     expect(namesFile('the conversation store leaks', 'src/conversationStore.ts')).toBe(true);
   });
 
-  it('not by part of another name, by one word of its own, nor by another folder', () => {
+  it('not by part of another name, by a single word of its own name, or by another folder', () => {
     expect(namesFile('see my-login.ts and login.tsx', 'src/login.ts')).toBe(false);
     expect(namesFile('the parser is slow', 'src/parser.ts')).toBe(false);
     expect(namesFile('look at test/index.ts', 'src/index.ts')).toBe(false);

@@ -40,7 +40,7 @@ describe('the structure of a JSON text', () => {
     if (items > 1) expect(await exceededBound(Buffer.from(text), { ...NONE, items: items - 1 })).toBe('items');
   });
 
-  it('is counted across the pieces in which it is read, and others get a turn after each', async () => {
+  it('is counted across the pieces that are read, and other tasks get a turn after each piece', async () => {
     const text = `{"a":"${'\\"['.repeat(1_000_000)}","b":[${'1,'.repeat(500_000)}1]}`;
     let turns = 0;
     let counting = true;

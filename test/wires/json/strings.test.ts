@@ -30,7 +30,7 @@ function editsIn(text: string): fc.Arbitrary<Edit[]> {
 }
 
 describe('edits inside a JSON string', () => {
-  it('mean the same in the encoded form as in the decoded one', () => {
+  it('have the same effect in encoded form as in decoded form', () => {
     fc.assert(
       fc.property(
         spelledText.chain(([text, raw]) => fc.tuple(fc.constant(text), fc.constant(raw), editsIn(text))),
@@ -42,7 +42,7 @@ describe('edits inside a JSON string', () => {
     );
   });
 
-  it('leave every escape outside of them as the client wrote it', () => {
+  it('leave every escape outside the edits as the client wrote it', () => {
     fc.assert(
       fc.property(spelledText, spelledText, trickyText, ([, before], [cut, rawCut], text) => {
         const raw = `${before}|${rawCut}|${before}`;
@@ -58,7 +58,7 @@ describe('edits inside a JSON string', () => {
     expect(encodedOffsets(raw, [0, 1, 2, 3, 4, 5, 7, 8, 9])).toEqual([0, 1, 3, 9, 15, 21, 23, 25, 26]);
   });
 
-  it('are refused beyond the end', () => {
+  it('are refused beyond the end of the string', () => {
     expect(() => encodedOffsets('ab', [3])).toThrow(RangeError);
   });
 

@@ -38,11 +38,11 @@ describe('the files that a call changes', () => {
     expect(editedFiles(call(name, args))).toEqual(files);
   });
 
-  it('are none for a result without a call', () => {
+  it('are an empty list for a result without a call', () => {
     expect(editedFiles(undefined)).toEqual([]);
   });
 
-  it('are found in time that grows with the arguments alone', () => {
+  it('are found in time that grows linearly with the arguments', () => {
     const time = (command: string): number => {
       const began = cpuMs();
       editedFiles(call('bash', { command }));
@@ -98,7 +98,7 @@ describe('the files that a call shows', () => {
     expect(shown(name, args)).toEqual(files);
   });
 
-  it('are none if there is no call', () => {
+  it('are an empty list if there is no call', () => {
     expect(shownFiles(undefined)).toEqual([]);
   });
 });
@@ -113,7 +113,7 @@ describe('a call that moves the window of a viewer', () => {
     expect(moved('goto', { line_number: 41 }, `Moved.\n${window}`)).toEqual(['/w/src/a.py']);
   });
 
-  it('shows the file that it named itself, if any, and none if the result names none', () => {
+  it('shows the file that it names itself, if any, and no file if the result names none', () => {
     expect(moved('open', { path: 'src/b.py' })).toEqual(['src/b.py']);
     expect(moved('goto', {}, '41:import os\n')).toEqual([]);
     expect(moved('edit', {})).toEqual([]);

@@ -96,18 +96,18 @@ describe('a file in a message of the user', () => {
     },
   );
 
-  it('is found together with others, each with its path', () => {
+  it('is found together with other files, each with its path', () => {
     const text = `Compare.\n\na/one.ts\n\`\`\`\n${FILE}\`\`\`\n\nb/two.ts\n\`\`\`\n${FILE}\`\`\`\n<file path="c/three.ts">\n${FILE}</file>`;
     expect(findFileBlocks(text).map(({ path }) => path)).toEqual(['a/one.ts', 'b/two.ts', 'c/three.ts']);
   });
 
-  it('stays in the words if it is a short quotation', () => {
+  it('counts as user text if it is a short quotation', () => {
     const text = 'Why does\n```ts\nfoo.bar()\n```\nfail?';
     expect(findFileBlocks(text)).toEqual([]);
     expect(ownWords(text, [])).toBe(text);
   });
 
-  it('is neither words nor a file if it was pasted without a path', () => {
+  it('counts as neither user text nor a file if it was pasted without a path', () => {
     const text = `Why does this fail?\n\`\`\`\n${'a long line of a log\n'.repeat(100)}\`\`\``;
     const blocks = findFileBlocks(text);
     expect(blocks.map(({ pasted }) => pasted)).toEqual([true]);
@@ -139,7 +139,7 @@ describe('elements that agents inject', () => {
     ['I am working with you on code in a git repository.\nHere are summaries of some files', ''],
   ])('are not words of the user: %j', (text, words) => expect(ownWords(text, findFileBlocks(text))).toBe(words));
 
-  it('do not hide words that only look like them', () => {
+  it('are not confused with user text that only looks similar', () => {
     for (const text of ['Is 1 < 2 and 3 > 2?', 'What does <div> mean?', 'Rename <Context> to <Scope>']) {
       expect(ownWords(text, findFileBlocks(text))).toBe(text);
     }

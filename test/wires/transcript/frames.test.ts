@@ -34,17 +34,17 @@ describe('findFrame', () => {
     expect(framed([...head, ...BODY, ...tail].join('\n'))).toEqual({ head, body: BODY, tail });
   });
 
-  it('finds none around a plain result', () => {
+  it('finds no frame around a plain result', () => {
     expect(framed(BODY.join('\n'))).toEqual({ head: [], body: BODY, tail: [] });
   });
 
-  it('reaches no further than a few lines, however many look like it', () => {
+  it('includes only a few lines in a frame, however many lines look like part of it', () => {
     const { head, tail } = findFrame(splitLines('Output:\n'.repeat(500)));
     expect(head).toBeLessThanOrEqual(14);
     expect(tail).toBeLessThanOrEqual(24);
   });
 
-  it('returns the same if only the ends of a text are read', () => {
+  it('returns the same frame if only the ends of a text are read', () => {
     const line = fc.constantFrom(
       '',
       '',
@@ -72,7 +72,7 @@ describe('findFrame', () => {
     expect(cpuMs() - startedAt).toBeLessThan(500); // not quadratic
   });
 
-  it('is never larger than the text', () => {
+  it('never returns a frame larger than the text', () => {
     const line = fc.oneof(
       fc.constantFrom('', 'Output:', '</content>', '<content>', '<system-reminder>', '---', '[1 lines truncated]'),
       fc.string(),

@@ -21,7 +21,7 @@ describe('a script instead of a call', () => {
     });
   });
 
-  it('reads several calls in their order, in any quotes', () => {
+  it('yields several calls in order, with any quotes', () => {
     const script = "await tools.exec_command({cmd: `cd src`}); await tools.exec_command({'cmd': 'npm test'})";
     expect(scriptArgs(script)).toEqual({ cmd: 'cd src\nnpm test' });
   });
@@ -31,7 +31,7 @@ describe('a script instead of a call', () => {
     expect(scriptArgs('*** Begin Patch\n*** Update File: a.ts\n')).toBeNull();
   });
 
-  it('is read in time that grows with its length alone', () => {
+  it('is read in time that grows linearly with its length', () => {
     const startedAt = process.cpuUsage().user;
     for (const part of ['cmd: "', 'cmd:[', "path: '\\", 'tools.a(', 'cmd: '])
       scriptArgs(`tools.x(${part.repeat(20_000)}`);

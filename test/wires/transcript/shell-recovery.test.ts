@@ -7,7 +7,7 @@ const lines = (...ranges: readonly (readonly [number, number])[]) => [
   { pruneId: ID, ranges: ranges.map(([startLine, endLine]) => ({ startLine, endLine })) },
 ];
 
-describe('a command that gives out originals', () => {
+describe('a command that recovers originals', () => {
   it.each<[string | readonly string[], ReturnType<typeof lines>]>([
     [`mcp-pruner recover ${ID} --lines 10-40`, lines([10, 40])],
     [`mcp-pruner recover ${ID}`, lines()],
@@ -37,7 +37,7 @@ describe('a command that gives out originals', () => {
     expect(ran(command)).toEqual({ alone: false, lines: lines([1, 9]) });
   });
 
-  it('names no original if it searches for one', () => {
+  it('names no original if it only searches for one', () => {
     expect(ran('mcp-pruner recall payment failed')).toEqual({ alone: true, lines: [] });
   });
 
@@ -52,14 +52,14 @@ describe('a command that gives out originals', () => {
     expect(ran(command)).toBeNull();
   });
 
-  it('counts as a recovery, as a call of the tool does', () => {
+  it('counts as a recovery, just like a call of the tool', () => {
     const args = JSON.stringify({ cmd: `mcp-pruner recover ${ID}` });
     expect(isRecovery({ name: 'exec_command', args })).toBe(true);
     expect(isRecovery({ name: 'mcp__pruner__recover_text', args: '{}' })).toBe(true);
     expect(isRecovery({ name: 'exec_command', args: '{"cmd":"npm test"}' })).toBe(false);
   });
 
-  it('is read from a script of calls, too', () => {
+  it('is also read from a script of calls', () => {
     const args = `const r = await tools.exec_command({ cmd: "mcp-pruner recover ${ID} --lines 2-3" }); text(r.output);`;
     expect(shellRecovery({ name: 'exec', args })).toEqual({ alone: true, lines: lines([2, 3]) });
   });

@@ -6,7 +6,7 @@ import { callFacts, filesOfCommand } from '../../../src/wires/transcript/tools.t
 const hintsOf = (command: string): object => callFacts({ name: 'bash', args: JSON.stringify({ command }) }).hints;
 
 describe('the parts of a command', () => {
-  it('end where no quote is open', () => {
+  it('end only at separators outside quotes', () => {
     expect(shellParts(`cd a && nl b.ts | sed -n '1,5p;9p'; echo "x | y"`)).toEqual([
       ['cd a '],
       [' nl b.ts ', ` sed -n '1,5p;9p'`],
@@ -26,7 +26,7 @@ describe('the parts of a command', () => {
     );
   });
 
-  it('are the commands of the body if a loop runs it', () => {
+  it('are the commands in the body of a loop', () => {
     const parts = withoutLoops(shellParts('for f in a.ts b.ts; do cat "$f"; done'));
     expect(parts.map(([stage]) => stage?.trim())).toEqual(['cat "a.ts b.ts"']);
   });

@@ -113,13 +113,13 @@ describe('a result that an agent sends as a user message', () => {
     expect(textResult(text, said)).toBeNull();
   });
 
-  it('is announced by a separate text, whatever the command in it', () => {
+  it('may be announced in a separate text, whatever command the text contains', () => {
     expect(announcesResult("[execute_command for 'a\nb'] Result:")).toBe(true);
     expect(announcesResult('[attempt_completion] Result:')).toBe(false);
     expect(announcesResult('[execute_command] Result: 3')).toBe(false);
   });
 
-  it('stays within the text and contains no word of the user, whatever is in it', () => {
+  it('stays within the text and contains no words of the user, whatever the text contains', () => {
     const piece = fc.constantFrom(...Object.values(shapes).flatMap(({ text, said }) => [text, said]), 'x', '\n', '`');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 5 }), fc.array(piece, { maxLength: 3 }), (parts, said) => {

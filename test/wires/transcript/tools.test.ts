@@ -49,17 +49,17 @@ describe('the origin of a result', () => {
     expect({ origin: hints.origin, path: hints.path }).toEqual({ origin, path });
   });
 
-  it('is a file that is read if there is no call', () => {
+  it('is assumed to be a file read if there is no call', () => {
     expect(callFacts(undefined)).toEqual({ hints: { origin: 'read' }, question: '', said: '' });
   });
 
-  it('includes the command, for the recognition of kinds', () => {
+  it('includes the command, which is used to recognise kinds', () => {
     expect(factsOf('bash', { command: 'cargo test' }).hints.command).toBe('cargo test');
   });
 });
 
-describe('what the model wanted', () => {
-  it('is its explicit question if there is one', () => {
+describe('the intent of a call', () => {
+  it('is its explicit question if it has one', () => {
     expect(factsOf('read', { file_path: 'a.ts', context_focus_question: 'Where is the cache filled?' }).question).toBe(
       'Where is the cache filled?',
     );

@@ -45,7 +45,7 @@ Note: You didn't use the -out option to save this plan, so Terraform can't
 guarantee to take exactly these actions if you run "terraform apply" now.`;
 }
 
-describe('an output of terraform', () => {
+describe('the output of terraform', () => {
   it.each([
     'Plan: 1 to add, 30 to change, 1 to destroy.',
     'Apply complete! Resources: 1 added, 30 changed, 1 destroyed.',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { pruned } from './helpers.ts';
 import { githubActionsLog } from './samples.ts';
 
-describe('a log of GitHub Actions', () => {
+describe('a GitHub Actions log', () => {
   const stamp = /^(?:[^\t]*\t[^\t]*\t)?\S+Z ?/;
   it.each([
     ['as the runner stores it', ''],

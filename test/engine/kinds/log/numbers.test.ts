@@ -22,7 +22,7 @@ function lost(
   return Object.keys(odd).map(Number).filter(isCut);
 }
 
-describe('a log of requests', () => {
+describe('a request log', () => {
   const FORMS: Readonly<Record<string, (i: number, status: number) => string>> = {
     'the form of web servers': (i, status) =>
       `10.0.0.${i % 250} - - [11/Feb/2026:${clock(i)} +0000] "GET /api/items/${i} HTTP/1.1" ${status} ${200 + i} "-" "curl/8"`,
@@ -32,17 +32,17 @@ describe('a log of requests', () => {
     'plain words': (i, status) => `2026-02-11 ${clock(i)} INFO GET /v1/items/${i} -> ${status} in ${i % 40} ms`,
   };
 
-  it.each(Object.entries(FORMS))('keeps the few requests with another status, in %s', (_, line) => {
+  it.each(Object.entries(FORMS))('keeps the few requests with a different status, in %s', (_, line) => {
     expect(lost(line, 200, { 133: 503, 201: 499, 290: 503 })).toEqual([]);
   });
 
-  it('cuts them if every other request has one', () => {
+  it('cuts requests with a different status if every second request has one', () => {
     const many = Object.fromEntries(Array.from({ length: 200 }, (_, k) => [k * 2, 404]));
     expect(lost(FORMS['plain words'] ?? String, 200, many).length).toBeGreaterThan(50);
   });
 });
 
-it('a log keeps the line whose number of dropped jobs or whose lag is far from the others', () => {
+it('a log keeps a line whose count of dropped jobs or lag differs greatly from other lines', () => {
   const state = (name: string) => (i: number, value: number) =>
     `2026-02-11 ${clock(i)} INFO worker report jobs=${i % 50} ${name}=${value}`;
   expect(lost(state('dropped'), 0, { 177: 3 })).toEqual([]);

@@ -103,7 +103,7 @@ describe('a session log', () => {
     }
   });
 
-  it.each(Object.entries(TABLES))('keeps %s at 50 places in its tail, where quiet lines go first', (_, table) => {
+  it.each(Object.entries(TABLES))('keeps %s at 50 places in its tail, where quiet lines are cut first', (_, table) => {
     for (let placement = 0; placement < 50; placement++) {
       const quiet = beats(0, 200 + pick(placement, 100));
       const at = quiet.length - 1 - pick(placement * 3, 60);
@@ -114,7 +114,7 @@ describe('a session log', () => {
     }
   });
 
-  it('cuts as repetitive only lines of shapes that are repeated', () => {
+  it('cuts as repetitive only lines with repeated shapes', () => {
     for (let placement = 0; placement < 50; placement++) {
       const table = Object.values(TABLES)[placement % 10] ?? [];
       const text = splitLines(`${session(table, placement).join('\n')}\n`);
@@ -131,7 +131,7 @@ describe('a session log', () => {
   });
 });
 
-it('the headings of failures that are alike all stay', () => {
+it('the headings of similar failures all stay', () => {
   const failures = Array.from({ length: 24 }, (_, i) => [
     `  ${i + 1}) [chromium] › tests/cart.spec.ts:${12 + i}:5 › cart › adds item ${i + 1} ─────────`,
     '',

@@ -79,7 +79,7 @@ describeDialect({
 describe('the interactions wire', () => {
   const read = (body: object) => googleInteractions.scan(Buffer.from(JSON.stringify(body)));
 
-  it('reads an input that is a string, a content or a list of contents as words of the user', () => {
+  it('reads an input that is a string, one content or a list of contents as text of the user', () => {
     const text = { type: 'text', text: 'Why?' };
     for (const input of ['Why?', text, [text]]) {
       const { messages } = read({ model: 'm', input });
@@ -123,7 +123,7 @@ describe('the interactions wire', () => {
     }
   });
 
-  it('takes a missing interaction for no refusal of the content', () => {
+  it('distinguishes a missing interaction from a refusal of the content', () => {
     const answer = (status: string) => Buffer.from(JSON.stringify({ error: { code: 404, message: 'm', status } }));
     expect(googleInteractions.refusesToContinue?.(answer('NOT_FOUND'))).toBe(true);
     expect(googleInteractions.refusesToContinue?.(answer('INVALID_ARGUMENT'))).toBe(false);

@@ -156,7 +156,7 @@ function hasDuplicates(text: string): boolean {
 }
 
 describe('scanChatBody', () => {
-  it('reads the same from any body as JSON.parse, whatever the order, the spelling and the white space', () => {
+  it('reads any body as JSON.parse does, whatever the order, the spelling and the white space', () => {
     let looked = 0;
     fc.assert(
       fc.property(body, (text) => {

@@ -91,7 +91,7 @@ describe('an answer of the responses wire', () => {
     calls: new Map([['bash', 1]]),
   };
 
-  it('lists its words and its calls in order, each once, streamed or whole', () => {
+  it('contains its texts and its calls in order, each once, streamed or complete', () => {
     const streamed = new AnswerReader();
     for (const event of events) streamed.data(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
     expect(streamed.end().turn).toEqual(turn);
@@ -100,7 +100,7 @@ describe('an answer of the responses wire', () => {
     expect(whole.end().turn).toEqual(turn);
   });
 
-  it('has no id in an answer that did not end', () => {
+  it('has no id if it did not end', () => {
     const reader = new AnswerReader();
     reader.data(Buffer.from(`data: ${JSON.stringify(events[1])}\n\n`));
     expect(reader.end().turn.id).toBe('');
