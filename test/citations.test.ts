@@ -17,7 +17,7 @@ function linesOf(file: string): string[] {
   return readFileSync(join(root, file), 'utf8').split('\n');
 }
 
-it('no comment and no page cites a text that is not in this repository', () => {
+it('no comment and no page cites a document that is not in this repository', () => {
   expect(files.length).toBeGreaterThan(300);
   const prose = (line: string): boolean => /(?:^\s*(?:\/\*|\*|#)|\/\/)/.test(line);
   const wrong = files.flatMap((file) =>

@@ -7,7 +7,7 @@ import { tempFolder } from './helpers/afterwards.ts';
 import { projectRoot } from './helpers/project-files.ts';
 
 describe('the lock of a build', () => {
-  it('makes a second process wait until the first one gives it back', () => {
+  it('makes a second process wait until the first one releases it', () => {
     const folder = tempFolder();
     const file = join(folder, 'build.lock');
     writeFileSync(file, String(process.ppid)); // a process that lives
@@ -21,7 +21,7 @@ describe('the lock of a build', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('is taken over from a process that died, and left to one that took it over before', () => {
+  it('is taken over from a dead process, and left to a process that took it over before', () => {
     const file = join(tempFolder(), 'build.lock');
     const { pid } = spawnSync('true');
     writeFileSync(file, String(pid));

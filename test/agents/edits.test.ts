@@ -47,7 +47,7 @@ const toml = (file: string, url = 'http://127.0.0.1:8006/v1'): Edit => ({
 });
 
 describe('an edit of JSON', () => {
-  it('adds its entries and leaves everything else, order and indentation too', () => {
+  it('adds its entries and leaves everything else unchanged, including order and indentation', () => {
     const text = '{\n    "z": 1,\n    "mcpServers": {\n        "other": {}\n    },\n    "a": [1, 2]\n}';
     expect(applyEdit(text, json('f'))).toBe(
       '{\n    "z": 1,\n    "mcpServers": {\n        "other": {},\n        "pruner": {\n            "url": "http://127.0.0.1:8006/rpc"\n        }\n    },\n    "a": [1, 2],\n    "model": "x"\n}',
@@ -87,7 +87,7 @@ describe('an edit of JSON', () => {
     expect(removed).not.toContain('pruner');
   });
 
-  it('keeps whole numbers beyond 2^53, also where it puts an old value back', () => {
+  it('keeps integers beyond 2^53, also when it restores an old value', () => {
     const text = '{"mcpServers":{"pruner":{"id":12345678901234567890}},"big":9007199254740993}';
     const edited = applyEdit(text, json('f'));
     expect(edited).toContain('9007199254740993');

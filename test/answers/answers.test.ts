@@ -72,7 +72,7 @@ const ENCODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise
 ];
 
 describe('the reader of answers', () => {
-  it.each(named)('reports the same wherever the bytes are cut: %s', (_name, answer) => {
+  it.each(named)('reports the same figures wherever the bytes are split: %s', (_name, answer) => {
     expectReported(read([answer.bytes]), answer);
     const whole = read([answer.bytes]);
     fc.assert(
@@ -84,7 +84,7 @@ describe('the reader of answers', () => {
     if (answer.bytes.length < 3_000) expect(read(inPieces(answer.bytes, [...answer.bytes.keys()]))).toEqual(whole);
   });
 
-  it.each(streamed)('accepts every line end, comments and a byte order mark: %s', (_name, answer) => {
+  it.each(streamed)('accepts every kind of line ending, comments and a byte order mark: %s', (_name, answer) => {
     const text = answer.bytes.toString('latin1');
     const forms = fc.record({ end: fc.constantFrom('\n', '\r', '\r\n'), mark: fc.boolean(), comments: fc.boolean() });
     fc.assert(
@@ -156,7 +156,7 @@ describe('an encoded answer', () => {
     });
   }
 
-  it('is read to its end, however long it is, and while it arrives', async () => {
+  it('is read to its end as it arrives, whatever its length', async () => {
     const usage = { prompt_tokens: 120, completion_tokens: 7 };
     const event = { choices: [{ delta: { content: 'a line of an answer '.repeat(50) } }] };
     const bytes = dataOf(...Array.from({ length: 1_100 }, () => event), { usage });

@@ -35,7 +35,7 @@ async function setUp(answer: Answer) {
   return { upstream, proxy: await startProxy(upstream) };
 }
 
-describe('a pruned request that is refused inside of a 200', () => {
+describe('a pruned request that is refused inside a 200 response', () => {
   it.each<readonly [string, Answer]>([
     ['as the first event', opened(INVALID)],
     [
@@ -63,7 +63,7 @@ describe('a pruned request that is refused inside of a 200', () => {
     expect(lines.map(({ fallbacks }) => fallbacks)).toEqual([['upstream_refused_200'], ['left_alone']]);
   });
 
-  it('is sent once more on the messages wire as well', async () => {
+  it('is also resent once on the messages wire', async () => {
     const { upstream, proxy } = await setUp((request, res) => {
       if (!request.body.includes('prune_id='))
         return json(res, 200, { type: 'message', content: [], usage: { input_tokens: 9 } });
@@ -119,7 +119,7 @@ describe('an answer of status 200 to the first pruned request', () => {
     expect([heads, received()]).toEqual([[200], start + rest]);
   });
 
-  it('is held back for two seconds at most', () => {
+  it('is held back for at most two seconds', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { passOn, heads, received } = arriving();
@@ -136,7 +136,7 @@ describe('an answer of status 200 to the first pruned request', () => {
 });
 
 describe('a pruned request that the upstream calls too large', () => {
-  it('is not sent once more, because the original is larger, and the conversation stays pruned', async () => {
+  it('is not resent, because the original is larger, and the conversation stays pruned', async () => {
     const { upstream, proxy } = await setUp(refusal(413, 'too_large'));
     for (const body of [chatBody(FIRST), chatBody(NEXT)]) {
       const answer = await proxy.chat(body);

@@ -76,7 +76,7 @@ describe('finding the kept lines of a pruned text', () => {
     );
   });
 
-  it('takes time proportional to the text, even if all lines are alike', () => {
+  it('takes time proportional to the text, even if all lines are equal', () => {
     const original = '}\n'.repeat(60_000);
     const startedAt = cpuMs();
     expect(kept(original, '}\n'.repeat(30_000))).toHaveLength(30_000);

@@ -34,7 +34,7 @@ describe('a circuit breaker', () => {
     expect(changes).toEqual(['timeout']);
   });
 
-  it('admits one trial call when its time has come, and closes if the call succeeds', () => {
+  it('admits one trial call when its open time is over, and closes if the call succeeds', () => {
     const { it: circuit, clock, changes } = breaker(1);
     circuit.failed('timeout');
     clock.at += 999;
@@ -94,10 +94,10 @@ describe('a circuit breaker', () => {
   });
 });
 
-describe('a backend that is dead', () => {
+describe('a dead backend', () => {
   const TEXT = serverLog(150);
 
-  it('is skipped after a few time-outs, and tried again later', async () => {
+  it('is skipped after a few timeouts, and tried again later', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const clock = new TestClock();
@@ -162,7 +162,7 @@ describe('a backend that is dead', () => {
     expect(reranker.calls).toHaveLength(2);
   });
 
-  it('is not considered dead because callers time out', async () => {
+  it('is not considered dead because callers time out early', async () => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = hang;
     const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker) });

@@ -125,7 +125,7 @@ describe('the cache of backend answers', () => {
     expect(third?.stats.pruned_ratio).toBeLessThanOrEqual(0.5);
   });
 
-  it('cancels a call that has no waiting caller left', async () => {
+  it('cancels a call once no caller is waiting for it', async () => {
     const reranker = await startReranker(score);
     reranker.respond = hang;
     const proxy = await startWithDeepinfra(reranker);

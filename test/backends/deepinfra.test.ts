@@ -151,7 +151,7 @@ describe('prune_text with the cloud backend', () => {
   });
 });
 
-describe('a text with more lines than may be sent', () => {
+describe('a text with more lines than may be sent to the backend', () => {
   const topics = { 181: 'Refunds are handled by the ledger.', 182: 'A refund may take a week.' };
 
   it('has its most promising lines scored, not its first, and reports it', async () => {
@@ -187,7 +187,7 @@ describe('a text with more lines than may be sent', () => {
     expect(both.length).toBeGreaterThan(0.8 * alone.size);
   });
 
-  it('does not spend calls on blank lines and lines without a word', async () => {
+  it('does not spend calls on blank lines or lines without words', async () => {
     const reranker = await startReranker(relevant);
     const proxy = await startWithDeepinfra(reranker);
     const text = `${'-----\n\nA line of words that says something.\n'.repeat(10)}`;

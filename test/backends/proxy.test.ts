@@ -58,7 +58,7 @@ const backends: readonly Backend[] = [
 ];
 
 describe.each(backends)('the proxy with the backend $name', ({ name, start, env, answer, reason }) => {
-  it('keeps what the backend finds relevant, marks every cut and gives every line back', async () => {
+  it('keeps what the backend finds relevant, marks every cut and recovers every line', async () => {
     const service = await start();
     service.respond = answer;
     const upstream = await startUpstream();
@@ -72,7 +72,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(service.calls).toHaveLength(1);
   });
 
-  it('asks about a text once, and forwards the same bytes ever after, also after a restart', async () => {
+  it('asks about a text once, and always forwards the same bytes, also after a restart', async () => {
     const service = await start();
     service.respond = answer;
     const upstream = await startUpstream();

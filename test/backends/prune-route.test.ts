@@ -30,7 +30,7 @@ async function prune(proxy: TestProxy, code: string, query: string, more: object
 }
 
 describe('POST /prune', () => {
-  it('answers in the shape of a swe-pruner service, with markers that can be recovered', async () => {
+  it('answers in the format of a swe-pruner service, with markers that can be recovered', async () => {
     const proxy = await startProxy(NOWHERE);
     const answer = await prune(proxy, LOG, QUERY, { threshold: 0.5, always_keep_first_frags: false });
     expect(answer).toMatchObject({
@@ -53,7 +53,7 @@ describe('POST /prune', () => {
     expect(kept).toEqual(answer.pruned_code.split('\n').filter((line) => line !== '' && !line.startsWith('⟦PRUNÉ')));
   });
 
-  it('recognises what kind of text it was given', async () => {
+  it('recognises the kind of text it receives', async () => {
     const proxy = await startProxy(NOWHERE);
     const { pruned_code } = await prune(proxy, sourceFile(40), 'how is the refund in loadRefund6 counted?');
     for (const line of sourceFile(40)

@@ -12,7 +12,7 @@ describe('the heap of a thread', () => {
     expect(workerLimits(1 / 4, 128 * MB)).toEqual({ maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 });
   });
 
-  it('ends a thread that exceeds it, and not the process', async () => {
+  it('ends a thread that exceeds it, but not the process', async () => {
     const program = 'const kept = []; for (;;) kept.push(new Array(10_000).fill({}));';
     const worker = new Worker(program, { eval: true, resourceLimits: workerLimits(1 / 4, 256 * MB) });
     const [cause] = (await once(worker, 'error')) as [NodeJS.ErrnoException];

@@ -17,7 +17,7 @@ it('many rows are written in order, in parts that do not block the event loop', 
   expect(reported).toEqual([200, 'a turn', 200, 'a turn', 50]);
 });
 
-it('nothing is written after a part that failed', async () => {
+it('nothing is written after a part has failed', async () => {
   let tried = 0;
   const refuse = async (): Promise<void> => {
     tried++;

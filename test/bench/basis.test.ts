@@ -56,7 +56,7 @@ const grounded: readonly (readonly [Fact['kind'], string, string, Message, strin
   ['nothing', 'glob', 'No files found\nNo matches', says('There is no such file.'), 'No matches'],
 ];
 
-describe('an answer that rests on a result', () => {
+describe('an answer that depends on a result', () => {
   it.each(grounded)('is found by the rule `%s`: %s', (kind, command, result, answer, line) => {
     const fact = factsIn(turn(command, result, answer)).find((one) => one.kind === kind);
     expect(fact).toMatchObject({ kind, from: 2 });
@@ -96,18 +96,18 @@ describe('an answer that rests on a result', () => {
     expect(factsIn(turn(command, result, answer))).toEqual([]);
   });
 
-  it('is none if the path or the version was known before', () => {
+  it('is not found if the path or the version was known before', () => {
     const messages = turn('npm ls', 'a/b.ts\nc/d.ts\ne/f.ts zod@3.22.4', shell('cat c/d.ts # 3.22.4'));
     expect(factsIn(messages).map(({ kind }) => kind)).toEqual(['version', 'choice']);
     expect(factsIn([{ role: 'user', content: 'Look at c/d.ts, zod 3.22.4.' }, ...messages])).toEqual([]);
   });
 
-  it('rests only on results right before it', () => {
+  it('depends only on results right before it', () => {
     expect(factsIn([...turn('npm test', RUN, says('Next.')), asked, says('It fails.')])).toEqual([]);
   });
 });
 
-describe('sessions that the agents of a machine keep', () => {
+describe('session files that agents keep on a machine', () => {
   const read = (
     reader: { line(text: string): void; end(): Parameters<typeof sessionRecordings>[0] },
     of: unknown[],

@@ -187,7 +187,7 @@ describe('the lines that a conversation needed later', () => {
   });
 });
 
-describe('the control that cuts at random', () => {
+describe('the random control', () => {
   it('removes as many lines as the pruner, and keeps the others in order', () => {
     const runs = fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 5 });
     fc.assert(

@@ -125,7 +125,7 @@ describe('the bill of a recorded session with cold caches', () => {
     expect(dollarsOf(Math.abs(cold.bill.after - asked))).toBeLessThan(CENT / 10);
   });
 
-  it('falls after a pause, and rises if the cache was warm after all', async () => {
+  it('falls after a pause, and rises if the cache was still warm', async () => {
     const savedOf = async (cacheMinutes: number): Promise<number> => {
       const { bill } = await measured(paused(cacheMinutes), COLD);
       return dollarsOf(bill.before - bill.after);
@@ -136,7 +136,7 @@ describe('the bill of a recorded session with cold caches', () => {
     expect([bill.after, sums.steps]).toEqual([bill.before, 0]);
   });
 
-  it('is the same with and without if no pause is long enough, or no time is recorded', async () => {
+  it('is the same with and without stashing if no pause is long enough, or no times are recorded', async () => {
     const { times: _, ...untimed } = paused();
     for (const recording of [codexSession(readings(26)), untimed]) {
       const [without, cold] = [await measured(recording), await measured(recording, COLD)];
@@ -145,7 +145,7 @@ describe('the bill of a recorded session with cold caches', () => {
     }
   });
 
-  it('includes the recovery of a result that an edit needs after it was put aside', async () => {
+  it('includes the recovery of a stashed result that a later edit needs', async () => {
     const old = readings(1)[0]?.result.split('\n').slice(3, 6).join('\n') ?? '';
     const edit = { minutes: 1, command: `edit`, result: 'done', args: { old_string: old, new_string: 'x' } };
     const [without, cold] = [await measured(paused(5, edit)), await measured(paused(5, edit), COLD)];
@@ -159,7 +159,7 @@ describe('the bill of a recorded session with cold caches', () => {
     expect(column('a session')).toBe(1);
   });
 
-  it('shows what an answer needed as its own request had it', async () => {
+  it('shows the facts that an answer needed, in the form its own request contained', async () => {
     const [first] = readings(1);
     const quoted = first?.result.split('\n')[3] ?? '';
     const early = { minutes: 1, command: 'edit', result: 'done', args: { old_string: quoted, new_string: 'x' } };
@@ -168,7 +168,7 @@ describe('the bill of a recorded session with cold caches', () => {
     expect(cold.sums).toMatchObject({ steps: 1, recoveries: 0, used: { edits: 1 }, kept: { edits: 1 } });
   });
 
-  it('may be lowered further by a context budget', async () => {
+  it('can be lowered further by a context budget', async () => {
     const turns = readings(36).map((turn, i) => ({ ...turn, result: sourceFile(34, i) }));
     const recording = codexSession([...turns.slice(0, 14), ...later(40, turns.slice(14))]);
     const budget = { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: 'auto' };
@@ -235,7 +235,7 @@ describe('a recorded session of Claude Code', () => {
   const cleared = ({ recording: { messages }, texts }: Measured, at: number): number[] =>
     messages.flatMap((_, i) => (texts.textAt(i, at) === CLEARED ? i : []));
 
-  it('has its old results cleared by the provider after a pause, in steps, and is billed for that', async () => {
+  it('has its old results cleared by the provider in steps after a pause, and is billed for that', async () => {
     const recording = claudeSession([...readings(30), ...later(10, readings(20, 30))]);
     const [without, cold] = [await measured(recording), await measured(recording, COLD)];
     const answers = requestTimes(recording).map(({ at }) => at);
@@ -249,13 +249,13 @@ describe('a recorded session of Claude Code', () => {
     expect(dollarsOf(without.bill.after - cold.bill.after)).toBeGreaterThan(5 * CENT);
   });
 
-  it('has a cache that lives as long as its breakpoints ask for', async () => {
+  it('has a cache that lives as long as its breakpoints request', async () => {
     const steps = async (minutes: number): Promise<number> =>
       (await measured(claudeSession([...readings(30), ...later(minutes, readings(3, 30))], 60), COLD)).sums.steps;
     expect([await steps(60), await steps(70)]).toEqual([0, 1]);
   });
 
-  it('is unchanged with few calls, without a pause and with the default setting', async () => {
+  it('is unchanged with few calls, without a pause, or with the default setting', async () => {
     const few = claudeSession([...readings(20), ...later(10, readings(5, 20))]);
     const warm = claudeSession(readings(40));
     for (const [recording, env] of [

@@ -51,7 +51,7 @@ async function shorteningProxy(origin: string): Promise<Target> {
 }
 
 describe('the conformance kit', () => {
-  it('plans the same course for the same seed', () => {
+  it('plans the same actions for the same seed', () => {
     const options = { agents: 4, turns: 10, hasControl: true };
     expect(planOf(7, options)).toEqual(planOf(7, options));
     expect(planOf(8, options)).not.toEqual(planOf(7, options));
@@ -59,7 +59,7 @@ describe('the conformance kit', () => {
     expect([...kinds]).toEqual(expect.arrayContaining(['turn', 'fork', 'compact', 'settings', 'kill']));
   });
 
-  it('finds no changed item behind this product, and reads back every cut', async () => {
+  it('finds no changed item behind this product, and recovers every cut', async () => {
     const plan = planOf(300, { agents: 3, turns: 4, hasControl: true });
     const outcome = await runPlan(plan, async ({ origin }) => {
       const target = { programs: [coldProgram()] as const, upstream: origin, database: null };
@@ -75,7 +75,7 @@ describe('the conformance kit', () => {
     });
   }, 240_000);
 
-  it('has the same course again, fails a proxy that shortens old results, and shrinks that to a few steps', async () => {
+  it('replays a failing run of a proxy that shortens old results, and shrinks it to a few steps', async () => {
     const plan = planOf(3, { agents: 3, turns: 5, hasControl: false, wires: ['messages', 'responses'], isPlain: true });
     const direct: OpenTarget = async ({ origin }) => new ForeignTarget(origin);
     const outcomes = [await runPlan(plan, direct), await runPlan(plan, direct)];

@@ -35,7 +35,7 @@ describe('recordings of Claude Code', () => {
     said('c', { type: 'text', text: 'done' }, 7),
   ]);
 
-  it('merges the lines of one answer although results are between them', () => {
+  it('merges the lines of one answer even if results are between them', () => {
     expect(rolesOf(claudeCode, text)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'assistant']);
   });
 
@@ -77,7 +77,7 @@ describe('recordings of Codex', () => {
     bill(300),
   ]);
 
-  it('ends an answer with its bill, and reads a repeated bill once', () => {
+  it('ends an answer with its bill, and counts a repeated bill once', () => {
     expect(rolesOf(codex, text)).toEqual(['user', 'assistant', 'tool', 'assistant', 'assistant']);
     expect(codex.read(text, '')[0]?.usage).toHaveLength(3);
     expect(codex.read(text, '')[0]?.usage?.[0]).toEqual({
@@ -146,7 +146,7 @@ describe('recordings of Copilot CLI', () => {
 });
 
 describe('recordings of pi', () => {
-  it('have what each answer was billed for, and leave out results without a call', () => {
+  it('include the bill of each answer, and exclude results without a call', () => {
     const usage = { input: 300, output: 60, cacheRead: 5_000, cacheWrite: 200 };
     const call = { type: 'toolCall', id: 'c', name: 'bash', arguments: { command: 'ls' } };
     const text = lines([
@@ -243,7 +243,7 @@ describe('the times of recorded requests', () => {
     expect(minutesOf(pi.read(text, 'p.jsonl')[0])).toEqual(EXPECTED);
   });
 
-  it('are all the same where a recording has none, and end the cache of Copilot CLI where it has', () => {
+  it('are all equal if a recording has none, and end the cache of Copilot CLI if it has some', () => {
     const asked = { role: 'user', content: 'do it' };
     const said = { role: 'assistant', content: 'done' };
     const times = requestTimes({ messages: [asked, said, asked, said] });

@@ -29,7 +29,7 @@ function factsOf(result: string): SampledFact[] {
   return factsOfCuts({ recording, needs: needsOf(messages), texts, sent: new Sent(texts) });
 }
 
-describe('the sample of facts that answers rest on', () => {
+describe('the sample of facts that answers depend on', () => {
   it('shows a kept fact at its place in the cut result, with the call and the answer', () => {
     const [fact, ...others] = factsOf([run[0], marker(2, 20), ...run.slice(20)].join('\n'));
     expect(others).toEqual([]);
@@ -53,7 +53,7 @@ describe('the sample of facts that answers rest on', () => {
     expect(factsOf(run.join('\n'))).toEqual([]);
   });
 
-  it('draws half of each kind, the same for the same seed, and says how to count', () => {
+  it('draws half of each kind, identically for the same seed, and explains how to count', () => {
     const facts = Array.from({ length: 300 }, (_, i): SampledFact => {
       return { said: i % 3 === 0 ? 'lost' : 'kept', text: `fact ${i}` };
     });

@@ -61,7 +61,7 @@ async function startServer(
 }
 
 describe('the built program', () => {
-  it('runs as a command from any folder, through a link too', async () => {
+  it('runs as a command from any folder, also through a symbolic link', async () => {
     const link = join(folder, 'linked');
     symlinkSync(program, link);
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });

@@ -128,7 +128,7 @@ describe('mcp-pruner config', () => {
     expect(err).toMatch(/^mcp-pruner: warning: serve will not start: .*MCP_PRUNER_AUTH_TOKEN/);
   });
 
-  it('refuses a bad value in one line with exit code 2', async () => {
+  it('refuses an invalid value in one line with exit code 2', async () => {
     const { code, err } = await run(['config'], { env: { MCP_PRUNER_PORT: 'x' } });
     expect(code).toBe(2);
     expect(err).toMatch(/^mcp-pruner: MCP_PRUNER_PORT = "x" is not valid: [^\n]+\n$/);

@@ -10,7 +10,7 @@ function lines(terminal: { readonly errIsTerminal: boolean; readonly errColumns?
 }
 
 describe('a status line of mcp-pruner run', () => {
-  it('is wrapped to a narrow terminal without losing a word', () => {
+  it('is wrapped to a narrow terminal without losing words', () => {
     const { held, text } = lines({ errIsTerminal: true, errColumns: 60 });
     held.say(LINE);
     const shown = text().trimEnd().split('\n');
@@ -19,7 +19,7 @@ describe('a status line of mcp-pruner run', () => {
     expect(shown.map((line) => line.trim()).join(' ')).toBe(`mcp-pruner: ${LINE}`);
   });
 
-  it('is not wrapped if stderr is no terminal', () => {
+  it('is not wrapped if stderr is not a terminal', () => {
     const { held, text } = lines({ errIsTerminal: false });
     held.hold();
     held.say(LINE);

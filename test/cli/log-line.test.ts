@@ -34,7 +34,7 @@ describe('a log line for people', () => {
     );
   });
 
-  it('removes characters that would control a terminal', () => {
+  it('removes characters that could control a terminal', () => {
     const shown = line({ ...request, model: 'm\u009b31m\u202egpt\u001b[2J' });
     for (const control of ['\u009b', '\u202e', '\u001b']) expect(shown).not.toContain(control);
     expect(shown).toContain('gpt');

@@ -388,7 +388,7 @@ describe('mcp-pruner run', () => {
     expect(out).not.toMatch(/secret/);
   });
 
-  it('names what is missing in one line', async () => {
+  it('names a missing argument or program in one line', async () => {
     const at = machine();
     expect(await run(at, ['run', 'no-such-agent'])).toMatchObject({
       code: 1,

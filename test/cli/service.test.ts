@@ -19,7 +19,7 @@ const program = {
   stopS: 40,
 };
 
-describe('the file of a service', () => {
+describe('the service file', () => {
   it('for systemd restarts it after a failure, and escapes what systemd would expand', () => {
     expect(systemdUnit(program)).toContain(
       'ExecStart="/opt/my \\"node\\"/bin/node" "--env-file=/home/me/.config/mcp-pruner/service.env" ' +
@@ -47,7 +47,7 @@ describe('the file of a service', () => {
     expect(text).toContain('service.log&quot; 2&gt;&amp;1');
   });
 
-  it('with the settings is read by Node as it was meant', () => {
+  it('with the settings is read by Node exactly as written', () => {
     const values = { A: 'plain', B: `it's "so"`, C: '{"x":"\\n"}', D: 'a # b $HOME ', E: 'C:\\new\\table' };
     const file = join(mkdtempSync(join(tmpdir(), 'mcp-pruner-env-')), 'service.env');
     writeFileSync(file, envFileText(values));

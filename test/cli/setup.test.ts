@@ -114,7 +114,7 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
   });
 
-  it("marks the proxy as Anthropic's own API for Claude Code only if requested and true", async () => {
+  it("marks the proxy as Anthropic's own API for Claude Code only on request and with that upstream", async () => {
     const at = machine();
     const file = join(at.home, '.claude/settings.json');
     const name = '_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL';
@@ -138,7 +138,7 @@ describe('mcp-pruner setup', () => {
     expect(readdirSync(at.home)).toEqual([]);
   });
 
-  it('leaves all files unchanged if one is refused, and nothing behind after --undo', async () => {
+  it('leaves all files unchanged if one is refused, and leaves no files behind after --undo', async () => {
     const at = machine();
     writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');
     expect(await run(at, ['setup', 'claude', '--write'])).toMatchObject({ code: 1 });
@@ -161,7 +161,7 @@ describe('mcp-pruner setup', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/\/\/ mine\n {2}"theme": "dark",[\s\S]*recover_text/);
   });
 
-  it('breaks its notes at the width of a narrow terminal, and nowhere else', async () => {
+  it('wraps its notes to a narrow terminal, and only there', async () => {
     const at = machine();
     const options = { env: at.env, homeDir: at.home, cwd: at.home };
     const narrow = await runCommand(['setup', 'qwen'], { ...options, outIsTerminal: true, columns: 60 });
@@ -223,7 +223,7 @@ describe('mcp-pruner doctor', () => {
     expect(out).toMatch(/FAIL {2}the upstream .*ECONNREFUSED/);
   });
 
-  it('finds a port that another program has, a broken store, and an agent that was set up for another port', async () => {
+  it('finds a port used by another program, a broken store, and an agent set up for another port', async () => {
     const at = machine();
     await run(at, ['setup', 'qwen', '--write'], { MCP_PRUNER_PORT: '2' });
     const store = join(at.home, 'store.db');

@@ -76,7 +76,7 @@ const runOnTerminal = (args: readonly string[], env = {}) =>
   runPlain(args, { env: { MCP_PRUNER_DB_PATH: db, ...env }, clock: { nowMs: () => NOW }, outIsTerminal: true });
 
 describe('mcp-pruner recover', () => {
-  it('gives the original back byte for byte', async () => {
+  it('returns the original byte for byte', async () => {
     expect(await run(['recover', 'prn_abcdefghijkl'])).toEqual({ code: 0, out: text, err: '' });
   });
 
@@ -249,7 +249,7 @@ describe('mcp-pruner report --tokens', () => {
   });
 });
 
-describe('a store that is not there', () => {
+describe('a missing store', () => {
   it.each([
     ['recover', 'prn_x'],
     ['why', 'prn_x'],

@@ -12,7 +12,7 @@ describe('table', () => {
     expect(table(rows)).toBe('name  recall  saved  structure\none     12.3      4        100');
   });
 
-  it('repeats the word columns before columns that had no room', () => {
+  it('repeats the word columns before columns that did not fit', () => {
     expect(table(rows, { width: 22 })).toBe(
       'name  recall  saved\none     12.3      4\n\nname  structure\none         100',
     );
@@ -34,7 +34,7 @@ describe('table', () => {
 });
 
 describe('wrap', () => {
-  it('breaks at blanks and indents what follows', () => {
+  it('breaks at spaces and indents continuation lines', () => {
     expect(wrap('a region goes when its worth is low', 20, 2)).toBe('a region goes when its\n  worth is low');
     expect(wrap('a region goes when its worth is low', 24, 2)).toBe('a region goes when its\n  worth is low');
   });
@@ -51,7 +51,7 @@ describe('wrap', () => {
     );
   });
 
-  it('keeps columns straight next to names that take two columns a character', () => {
+  it('keeps columns aligned next to names with characters two columns wide', () => {
     const rows = [
       ['name', 'tokens'],
       ['文件读取工具', '5'],

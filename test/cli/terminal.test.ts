@@ -4,7 +4,7 @@ import { linesOf } from '../../src/cli/doctor/doctor.ts';
 
 const HOSTILE = 'gpt\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\nFAIL  everything is lost\r\u2028x';
 
-describe('text from outside on a terminal', () => {
+describe('untrusted text on a terminal', () => {
   it('is one line without control characters', () => {
     const shown = printableLine(HOSTILE);
     expect(shown).not.toMatch(/[\p{Cc}\u2028\u2029]/u);

@@ -96,7 +96,7 @@ describe('mcp-pruner why', () => {
     }
   });
 
-  it('shows only the regions of the lines that were asked for', async () => {
+  it('shows only the regions of the requested lines', async () => {
     const { proxy, cuts } = await pruned();
     const [{ pruneId, startLine, endLine } = { pruneId: '', startLine: 0, endLine: 0 }] = cuts;
     const { out } = await why(proxy, pruneId, '--lines', `${startLine + 1}`);
@@ -138,7 +138,7 @@ describe('mcp-pruner why', () => {
     expect((await whyAsJson(proxy, id)).explained_by).toBe('unrecorded');
   });
 
-  it('reports that a backend took part whose scores are not stored', async () => {
+  it('reports that a backend took part and that its scores are not stored', async () => {
     const scores = (call: RerankCall) => rerankAnswer(call.documents.map((_, i) => (i % 7 === 0 ? 0.9 : 0.001)));
     const service = await startReranker(() => 0.5);
     service.respond = (res, { body }) => json(res, 200, scores(JSON.parse(body.toString('utf8')) as RerankCall));

@@ -36,7 +36,7 @@ describe('the deployment files', () => {
     for (const one of texts) expect(one).toContain(String(port));
   });
 
-  it('give a stopping proxy more time than it needs to drain', () => {
+  it('give a stopping proxy more time than it needs to drain requests', () => {
     const drainMs = Number(
       rows.find(({ setting }) => setting.env[0] === 'MCP_PRUNER_DRAIN_TIMEOUT_MS')?.setting.fallback,
     );
@@ -87,7 +87,7 @@ describe('the Kubernetes manifest', () => {
   });
   const [deployment, service, budget] = objects as [Manifest, Manifest, Manifest];
 
-  it('has a Deployment, a Service and a PodDisruptionBudget of the stable interfaces, all of one name', () => {
+  it('has a Deployment, a Service and a PodDisruptionBudget of stable APIs, all with one name', () => {
     expect(objects.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
       'apps/v1 Deployment',
       'v1 Service',
@@ -96,7 +96,7 @@ describe('the Kubernetes manifest', () => {
     expect(new Set(objects.map(({ metadata }) => metadata.name)).size).toBe(1);
   });
 
-  it('selects the same pods in each object, and allows one at a time to be replaced', () => {
+  it('selects the same pods in each object, and allows one pod at a time to be replaced', () => {
     const { labels } = deployment.spec.template.metadata;
     for (const selected of [
       deployment.spec.selector.matchLabels,

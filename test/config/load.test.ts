@@ -306,7 +306,7 @@ describe('the choice of the backend', () => {
     expect(warnings).toEqual([expect.stringMatching(/KIMI_PRUNING_BACKEND = "magic".*heuristic is used/)]);
   });
 
-  it('is swe-pruner when its address is set and nothing else was chosen', () => {
+  it('is swe-pruner if its address is set and no other backend was chosen', () => {
     const env = { MCP_PRUNER_SWE_PRUNER_URL: 'http://127.0.0.1:8000/prune' };
     const { settings, origins } = loadSettings(machine({ env }));
     expect(settings.backend).toBe('swe-pruner');

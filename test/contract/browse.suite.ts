@@ -38,7 +38,7 @@ export function browseContract(name: string, open: Open): void {
     const names = async (store: StoreHandle, over: Partial<ConversationQuery>): Promise<string[]> =>
       (await store.browse.conversations({ order: 'seen', offset: 0, limit: 9, ...over })).map((one) => one.name);
 
-    it('lists each with its client, first words and bill, only of its own project', async () => {
+    it('lists each conversation with its client, first words and bill, only for its own project', async () => {
       const [c3, c2, c1] = await (await filled()).browse.conversations({ order: 'seen', offset: 0, limit: 9 });
       expect(c1).toMatchObject({ name: 'c1', client: 'codex_cli', opening: 'Mend the 100% Cart', turns: 2 });
       expect(c1?.bill).toEqual({

@@ -132,7 +132,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.graphs.snapshot('g', 'none')).toBeNull();
     });
 
-    it('lets only the holder of a lock commit, begin and stage, and everybody once it has expired', async () => {
+    it('lets only the holder of a lock commit, begin and stage, and everybody after it has expired', async () => {
       const { store, clock } = await open();
       const asked = { graphId: 'g', holder: 'h', ttlMs: 100, newId: 'lock' };
       expect(await store.graphs.lock(asked, noEvents)).toMatchObject({ lockId: 'lock', acquiredMs: clock.now });
@@ -198,7 +198,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
   });
 
   describe(`${name}: blackboard`, () => {
-    it('numbers every change in one sequence and gives each to a watcher once', async () => {
+    it('numbers all changes in one sequence and delivers each to a watcher once', async () => {
       const { store, clock } = await open();
       const [one] = (await store.board.set([aWrite('a', 1), aWrite('b', 2)], noEvents)) ?? [];
       expect(one).toMatchObject({ key: 'a', value: 1, version: 1, createdMs: clock.now, expiresMs: null });
@@ -297,7 +297,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
   });
 
   describe(`${name}: pheromones`, () => {
-    it('add up, are changed as a whole, and are removed when nothing is left', async () => {
+    it('add up, are changed atomically, and are removed when their strength is used up', async () => {
       const { store, clock, events } = await open();
       const marks = [
         { nodeId: 'n', type: 'busy', intensity: 1 },
@@ -383,7 +383,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
   });
 
   describe(`${name}: plans and contracts`, () => {
-    it('keeps one run of an id at a time, and the newest of an operation', async () => {
+    it('keeps one run of an id at a time, and the newest run of an operation', async () => {
       const { store } = await open();
       expect(await store.plans.begin(aPlan('r'), [])).toMatchObject({ runId: 'r' });
       expect(await store.plans.begin(aPlan('r'), [])).toBeNull();

@@ -57,7 +57,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThan(before);
     });
 
-    it('are read again in pages if they changed, and only then', async () => {
+    it('are read again in pages if they changed, and otherwise not at all', async () => {
       const store = await open({});
       const keys = await store.keys();
       const other = await (await open({ beside: store })).keys();

@@ -238,7 +238,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.cutIn('p3')).toBeNull();
     });
 
-    it('numbers steps of boldness and returns the one in force', async () => {
+    it('numbers steps of boldness and returns the current one', async () => {
       const { ledger } = await open();
       const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
       const first = await ledger.addStep(step, 0);

@@ -49,7 +49,7 @@ const idsOf = ({ hits }: RecallAnswer): string[] => hits.map(({ prune_id }) => p
 /** What searching the results of any store must do. */
 export function recallContract(name: string, open: Open): void {
   describe(`recall in ${name}`, () => {
-    it('finds a result by words in any order, whatever their case and separators, before and after it is indexed', async () => {
+    it('finds a result by words in any order, case or separators, before and after indexing', async () => {
       const store = await open({});
       const text = `${aResult('fish')}\nexport function getUserName(id) {}\n${aResult('birds')}`;
       const id = await keep(store, text);
@@ -79,7 +79,7 @@ export function recallContract(name: string, open: Open): void {
       }
     });
 
-    it('returns lines verbatim, numbered as by recover_text, never more than 40 in all', async () => {
+    it('returns lines verbatim, numbered as by recover_text, at most 40 in all', async () => {
       const store = await open({});
       const texts = Array.from({ length: 60 }, (_, i) => aResult(`needle ${i}`));
       for (const [i, text] of texts.entries()) await keep(store, text, { path: `${i}.ts`, ordinal: i });

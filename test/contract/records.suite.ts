@@ -102,7 +102,7 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.claimReply('other', 'k', 'h4', 1_000)).toBeNull();
     });
 
-    it('keep a claim as long as its call runs, and then release it to others', async () => {
+    it('keep a claim while its call runs, and then release it to others', async () => {
       const clock = manualClock();
       const { records } = await open({ clock });
       expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
@@ -114,7 +114,7 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
     });
 
-    it('bound the lines of agents like events', async () => {
+    it('limit the stored lines of agents, as they limit events', async () => {
       const { records } = await open({ maxEvents: 5 });
       await records.addChildLogs(Array.from({ length: 20 }, (_, i) => entry('x', String(i))));
       const kept = await records.childLogs({ childId: 'x', fromSeq: 0, limit: 100 });

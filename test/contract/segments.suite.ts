@@ -65,7 +65,7 @@ async function listed(store: StoreHandle, project = 'p'): Promise<string[]> {
 export function segmentsContract(name: string, open: Open): void {
   describe(name, () => {
     describe('conversations', () => {
-      it('of all projects are found by their name, the last seen first', async () => {
+      it('of all projects are found by their name, the most recently seen first', async () => {
         const { segments } = await open({});
         const seen = [
           ['p', 'one', 5],
@@ -102,7 +102,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect((await segments.findSegments('other', ['seg_1'])).size).toBe(0);
       });
 
-      it('keeps its first time and task, however often it is seen', async () => {
+      it('keeps its first time and task, no matter how often it is seen again', async () => {
         const { segments } = await open({});
         await segments.note([aBatch([aSegment('seg_1')])]);
         await segments.note([aBatch([], { whole: false, turns: 4, task: 'next' })]);

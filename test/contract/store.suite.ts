@@ -234,7 +234,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.findDecisions([clash.decision.key])).toEqual(new Map());
     });
 
-    it('refuses the clash inside one batch as well', async () => {
+    it('refuses such a clash inside one batch as well', async () => {
       const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
       expect((await save(aPrune('a', 'one text'), clash)).refused).toEqual([clash.decision.key]);
     });
@@ -384,7 +384,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       }
     });
 
-    it('stores an expired item again instead of reviving it by a touch', async () => {
+    it('stores an expired item again instead of extending its lifetime', async () => {
       const item = aPrune('a', 'text');
       await save(item);
       clock.now += TTL_MS;
@@ -458,7 +458,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       );
     });
 
-    it('remembers which texts it served', async () => {
+    it('remembers which texts it has served', async () => {
       await store.markServed([hashOf('a'), hashOf('b')]);
       await store.markServed([hashOf('a')]);
       expect(await store.wasServed([hashOf('a'), hashOf('c')])).toEqual(new Set([hashOf('a')]));
@@ -503,7 +503,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(known.size).toBe(100);
     });
 
-    it('rejects everything after it was closed', async () => {
+    it('rejects all calls after it was closed', async () => {
       await store.close();
       await expect(store.findPrune('prn_a')).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'closed' });
       await expect(save(aPrune('a', 'b'))).rejects.toMatchObject({ reason: 'closed' });

@@ -18,7 +18,7 @@ const shapes: Readonly<Record<string, string>> = {
   deepseek: `[file name]: orders.ts\n[file content begin]\n${FILE}[file content end]\n${ASKED}`,
 };
 
-describe('a file that a user’s message carries', () => {
+describe('a file in a user’s message', () => {
   it.each(Object.entries(shapes))(
     'is pruned inside its frame, and everything around it stays: %s',
     async (_name, content) => {

@@ -90,7 +90,7 @@ describe('a decision with a backend', () => {
     expect(alone?.key).toBe(decisionKey(jobOf(text)));
   });
 
-  it('is the engine’s own when the backend fails, and is replayed from then on', async () => {
+  it('is the engine’s own if the backend fails, and is replayed from then on', async () => {
     const store = openStore();
     const alone = (await decideDurably(makerOf(store), [jobOf(text)])).decisions[0];
     const failed = await decideDurably(makerOf(store, new FakeScorer(() => FAILED)), [jobOf(text)]);
@@ -102,7 +102,7 @@ describe('a decision with a backend', () => {
     expect(recovered.asked).toEqual([]);
   });
 
-  it('is the one that was stored first when two processes decide at once', async () => {
+  it('is the one stored first if two processes decide at the same time', async () => {
     const path = `${tempFolder()}/store.db`;
     let bothAsked = 0;
     const meet = async (scored: Scored): Promise<Scored> => {
@@ -223,7 +223,7 @@ describe('recover', () => {
     });
   });
 
-  it('suggests an alternative to asking again', async () => {
+  it('suggests an alternative to repeating the call', async () => {
     const store = openStore();
     const pruner = openPruner(store);
     const ask = () => pruner.recover({ pruneId: 'prn_0123456789AB', ranges: [], numbered: false });

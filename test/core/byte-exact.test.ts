@@ -203,7 +203,7 @@ describe('a body with nothing to prune', () => {
     expect(rewritten.messages).toHaveLength(4);
   });
 
-  it('is not understood if a byte of it is no UTF-8', async () => {
+  it('is not understood if one of its bytes is not valid UTF-8', async () => {
     const text = chatBody(oneResult(LOG)).toString('latin1');
     const bytes = Buffer.from(text.replace('INFO GET', 'INFO \xc3\x28 GET'), 'latin1');
     await expect(openRewriter().rewrite(bytes)).rejects.toMatchObject({ code: 'body_not_understood' });

@@ -26,7 +26,7 @@ function counted(store: Store): { readonly store: Store; readonly asked: string[
 }
 
 describe('a decision about a call', () => {
-  it('is replayed from memory while the store is known to have it, and read again later', async () => {
+  it('is replayed from memory for a limited time, and then read from the store again', async () => {
     const clock = manualClock();
     const { store, asked } = counted(openStore(':memory:', clock));
     const pruner = openPruner(store, {}, clock);

@@ -14,17 +14,17 @@ function cutting(last: number): Plan {
   return { sourceType: 'logs', kind: 'log', lineCount: 40, cuts, warnings: [] };
 }
 
-describe('a plan becomes a decision', () => {
+describe('a decision made from a plan', () => {
   const text = 'a short line\n'.repeat(40);
 
-  it('to cut if the cut lines cost more than the marker', () => {
+  it('cuts if the cut lines cost more than the marker', () => {
     const decision = decisionOf(jobOf(text), 'key', cutting(39));
     expect(decision).toMatchObject({ lines: 40, keptLines: 2, whole: '' });
     expect(decision.pruneId).toMatch(/^prn_/);
     expect(decision.tokensAfter).toBeLessThan(decision.tokensBefore);
   });
 
-  it('to leave the text whole if the marker costs more than the cut lines', () => {
+  it('leaves the text whole if the marker costs more than the cut lines', () => {
     expect(decisionOf(jobOf(text), 'key', cutting(3))).toMatchObject({
       pruneId: null,
       cuts: [],
@@ -34,7 +34,7 @@ describe('a plan becomes a decision', () => {
     });
   });
 
-  it('to leave it whole with the plan’s warning as the reason', () => {
+  it('leaves the text whole with the plan’s warning as the reason', () => {
     const plan: Plan = { ...cutting(39), cuts: [], warnings: ['timeout'] };
     expect(decisionOf(jobOf(text), 'key', plan)).toMatchObject({ pruneId: null, whole: 'timeout' });
   });

@@ -117,7 +117,7 @@ function turnOf(n: number, parts: Partial<Turn> = {}): Turn {
 }
 
 describe('a conversation in deltas that is sent whole after its connection broke', () => {
-  it('repeats each result as it was first forwarded, also after an answer with words', async () => {
+  it('repeats each result as it was first forwarded, even after an answer that contains words', async () => {
     const turns = [turnOf(0, { said: 'Step 0: the logs next.' }), ...[1, 2, 3].map((n) => turnOf(n))];
     const pipeline = openPipeline();
     const client = new Client(turns, true);

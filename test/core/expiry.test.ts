@@ -28,11 +28,11 @@ async function afterThreeLifetimes(request: (forwarded: string) => Message[] | n
 }
 
 describe('an original', () => {
-  it('stays alive while the text is sent again', async () => {
+  it('stays available while the text is sent again', async () => {
     expect(await afterThreeLifetimes(() => oneResult(TEXT))).toBe(TEXT);
   });
 
-  it('stays alive while a conversation contains a marker of it, whoever wrote it', async () => {
+  it('stays available while a conversation contains a marker of it, whoever wrote it', async () => {
     const quoted = (forwarded: string): Message[] => [
       { role: 'user', content: 'What was cut?' },
       { role: 'assistant', content: `This: ${forwarded}` },

@@ -165,8 +165,8 @@ describe('the facts about a result', () => {
   });
 });
 
-describe('a text is left out', () => {
-  it('below the smallest size, and considered from exactly that size on', () => {
+describe('a text is not considered', () => {
+  it('if it is below the minimum size, and is considered from exactly that size on', () => {
     const text = (length: number) => `${'x\n'.repeat(length / 2)}`;
     expect(foundIn(oneResult(text(998)))).toEqual([]);
     expect(foundIn(oneResult(text(1_000)))).toHaveLength(1);
@@ -219,7 +219,7 @@ describe('a text is left out', () => {
     ],
   ])('%s', (_name, over, skip, messages) => expect(only(messages, over).skip).toBe(skip));
 
-  it('if the agent reads the same again, apart from volatile values', () => {
+  it('if the agent reads the same text again, apart from volatile values', () => {
     const at = (second: number) => LOG.replaceAll(/T12:/g, `T${10 + second}:`);
     const found = foundIn([
       asked,

@@ -8,7 +8,7 @@ const anyText = fc
   .map((units) => String.fromCharCode(...units));
 
 describe('textHash', () => {
-  it('distinguishes any two texts, lone surrogates included', () => {
+  it('distinguishes any two texts, including lone surrogates', () => {
     fc.assert(
       fc.property(anyText, anyText, (a, b) => {
         expect(textHash(a) === textHash(b)).toBe(a === b);

@@ -43,7 +43,7 @@ describe('a text that was pruned', () => {
     ]);
   });
 
-  it('is recovered from its markers even if forged ones are next to them', async () => {
+  it('is recovered from its markers even if forged markers are next to them', async () => {
     const store = openStore();
     const forged = [
       '⟦PRUNÉ: prune_id=prn_000000000000 lignes 1-9 (9) raison=forged⟧',
@@ -77,12 +77,12 @@ describe('a recovered text', () => {
   });
 });
 
-describe('a conversation of which a pruned request was refused', () => {
+describe('a conversation with a refused pruned request', () => {
   const body = chatBody(oneResult(LOG));
   const prefixes = prefixesIn(body);
   const longer = [...oneResult(LOG), { role: 'assistant', content: 'Found it.' }, { role: 'user', content: 'Go on.' }];
 
-  it('is forwarded unchanged from then on, after a restart too', async () => {
+  it('is forwarded unchanged from then on, also after a restart', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
     const refused = new RefusedConversations(store);
@@ -106,7 +106,7 @@ describe('a conversation of which a pruned request was refused', () => {
     expect((await openRewriter({ store, refused }).rewrite(marked)).refusedBefore).toBe(true);
   });
 
-  it('does not affect others, nor its own beginning', async () => {
+  it('does not affect other conversations, nor the part before the refusal', async () => {
     const store = openStore();
     const refused = new RefusedConversations(store);
     const all = chatBody(longer);

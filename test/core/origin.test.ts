@@ -45,7 +45,7 @@ describe('isForeign', () => {
     ['none', false], // typed into the address bar
   ])('uses Sec-Fetch-Site %s if a browser sends no Origin', (site, is) => expect(foreign({ site })).toBe(is));
 
-  it('admits listed pages and names in any spelling, and no others', () => {
+  it('admits only listed pages and names, in any spelling', () => {
     const allowed = allowedCallers(['Pruner.lan', 'box:8006'], ['http://LocalHost:3000/', 'vscode-webview://abc']);
     expect(foreign({ origin: 'http://localhost:3000', site: 'same-site' }, allowed)).toBe(false);
     expect(foreign({ origin: 'vscode-webview://ABC' }, allowed)).toBe(false);
@@ -56,7 +56,7 @@ describe('isForeign', () => {
     expect(foreign({ host: 'pruner.lan', origin: 'https://pruner.lan:99' }, allowed)).toBe(true);
   });
 
-  it('admits programs under any name if other machines are allowed, but no page', () => {
+  it('admits programs under any name if other machines are allowed, but no pages', () => {
     const allowed = allowedCallers([], [], true);
     expect(foreign({ host: 'mcp-pruner:8006' }, allowed)).toBe(false);
     expect(foreign({ host: 'mcp-pruner:8006', origin: 'http://mcp-pruner:8006' }, allowed)).toBe(true);

@@ -29,7 +29,7 @@ function remembered(body: Buffer): RememberedBody {
 
 const ANY = (): boolean => true;
 
-it('a continuing conversation is not evicted by those that began and ended meanwhile', () => {
+it('a continuing conversation is not evicted by conversations that began and ended meanwhile', () => {
   const memo = new PrefixMemo(1_000_000);
   memo.add(remembered(bodyOf('mine')), null);
   memo.add(remembered(bodyOf('of nobody')), null);
@@ -40,7 +40,7 @@ it('a continuing conversation is not evicted by those that began and ended meanw
   expect(memo.find(bodyOf('of nobody'), ANY)).toBeNull();
 });
 
-it('the oldest conversations are evicted if all together exceed the memory', () => {
+it('the oldest conversations are evicted if their total size exceeds the memory', () => {
   const memo = new PrefixMemo(100_000);
   for (const name of ['a', 'b', 'c', 'd']) memo.add(remembered(bodyOf(name, 40_000)), null);
   expect(memo.find(bodyOf('d', 40_000), ANY)).not.toBeNull();

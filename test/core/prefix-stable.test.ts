@@ -75,7 +75,7 @@ describe('each forwarded request', () => {
     }
   });
 
-  it('has the same messages whatever other fields the client sends', async () => {
+  it('has the same messages, no matter which other fields the client sends', async () => {
     const rewriter = openRewriter({ history: 're-prune' });
     const last = steady.at(-1) ?? Buffer.alloc(0);
     for (const more of [{ temperature: 0 }, { tools: [{ type: 'function' }] }, { stream: true, stream_options: {} }]) {
@@ -106,7 +106,7 @@ describe('each forwarded request', () => {
     );
   });
 
-  it('has the same bytes whatever time it is, with every expiry in between', async () => {
+  it('has the same bytes at any time, even as every expiry passes in between', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const rewriter = openRewriter({ store, clock });
@@ -153,7 +153,7 @@ describe('a decision once made', () => {
     expect(after.body.equals(before.body)).toBe(true);
   });
 
-  it('to leave a text whole because of its markers lasts while requests contain them, as do the originals', async () => {
+  it('to leave a text whole because of its markers lasts as long as requests contain them', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const first = await openRewriter({ store, clock }).rewrite(chatBody(oneResult(log)));

@@ -42,7 +42,7 @@ async function piecesOf(calls: number): Promise<{ pieces: number; found: number 
 }
 
 describe('a request of many large messages', () => {
-  it('is read in many turns, so that others are served in between', async () => {
+  it('is read in many turns, so that other requests are served in between', async () => {
     const { pieces, found } = await piecesOf(1_500);
     expect(found).toBe(1_500);
     expect(pieces).toBeGreaterThan(5);
@@ -54,7 +54,7 @@ describe('a request of many large messages', () => {
 });
 
 describe('work of many steps', () => {
-  it('stops when its time is over, and continues where it stopped', () => {
+  it('stops when its time is over, and continues at the same step', () => {
     function* counting(): Generator<void, number> {
       for (let i = 0; i < 3; i++) yield;
       return 3;

@@ -107,7 +107,7 @@ function observing() {
 }
 
 describe('observers of requests', () => {
-  it('get new messages only, without the body, and do no work that grows with the history', async () => {
+  it('receive only new messages, without the body, and do no work that grows with the history', async () => {
     const reads: number[] = [];
     for (const turns of [40, 120]) {
       const { send, failures } = observing();

@@ -74,7 +74,7 @@ function expectRepeated(first: Buffer, later: Buffer): void {
   expect(later.subarray(0, begin.length).equals(begin)).toBe(true);
 }
 
-describe('what was sent of a message is sent again', () => {
+describe('a message that was sent before is repeated', () => {
   const changes: [string, RewriterParts][] = [
     ['after a restart', {}],
     ['under another ratio', { limits: { maxPruneRatio: 0.2, minKeepLines: 5 } }],

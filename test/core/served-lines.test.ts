@@ -29,7 +29,7 @@ async function lastOf(turns: (pruneId: string) => readonly (readonly [command: s
 
 const idIn = (text: string): string => text.split('\n').map(parseMarker).find(Boolean)?.pruneId ?? '';
 
-describe('lines that a shell has given out', () => {
+describe('lines that a shell command has already shown', () => {
   it.each<[string, (text: string, line: number) => string]>([
     ['as they are', (text) => text],
     ['with numbers of nl', (text, line) => `${String(line).padStart(6)}\t${text}`],
@@ -47,7 +47,7 @@ describe('lines that a shell has given out', () => {
     expect(verdict).toBe('recovered');
   });
 
-  it('stay in an output of mostly other lines, but only the requested ones', async () => {
+  it('stay in an output of mostly other lines, but only if they were requested', async () => {
     const given = part(20, 50);
     const { text } = await lastOf((id) => [
       [`npm test; mcp-pruner recover ${id} --lines 20-50`, serverLog(300, 8) + given + part(60, 260)],
@@ -56,7 +56,7 @@ describe('lines that a shell has given out', () => {
     expect(text).not.toContain(part(60, 260));
   });
 
-  it('are no lines of an original that another project owns', async () => {
+  it('do not include lines of an original that another project owns', async () => {
     const owned = new Set<string>();
     const projects = {
       claim: async (project: string, ids: readonly string[]) => ids.forEach((id) => void owned.add(project + id)),
@@ -76,7 +76,7 @@ describe('lines that a shell has given out', () => {
     expect(await inProject('b', part(1, 299))).toEqual(['cut']);
   });
 
-  it('are none in a conversation without such a command', async () => {
+  it('do not exist in a conversation without such a command', async () => {
     const { verdict } = await lastOf(() => [['tail -300 app.log', part(300, 600)]]);
     expect(verdict).toBe('cut');
   });

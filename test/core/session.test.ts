@@ -18,7 +18,7 @@ const tools = [{ name: 'x', description: '"prompt_cache_key":"a tool"', input_sc
 const userId = (user_id: string) => ({ tools, messages, metadata: { user_id } });
 
 describe('the session of a request', () => {
-  it('is in either form of Claude Code’s metadata', () => {
+  it('is read from either form of Claude Code’s metadata', () => {
     const json = JSON.stringify({ device_id: 'd', account_uuid: 'a', session_id: 's-1' });
     expect(namedIn(anthropicMessages, userId(json))).toBe('s-1');
     expect(namedIn(anthropicMessages, userId('user_0f_account_1-2_session_s-2'))).toBe('s-2');
@@ -26,7 +26,7 @@ describe('the session of a request', () => {
     expect(namedIn(anthropicMessages, { messages, tools })).toBe('');
   });
 
-  it('is the first of the list that is there', () => {
+  it('is the first present name of the list', () => {
     const of = { ...userId('user_0_session_in-metadata'), prompt_cache_key: 'key' };
     const all = { claudeCode: 'claude', codex: 'codex', others: 'affinity' };
     expect(namedIn(anthropicMessages, of, all)).toBe('claude');
@@ -69,7 +69,7 @@ describe('the shown id of a conversation', () => {
     expect(nameOf('', { contentId: '', session: 's1' })).toBe('');
   });
 
-  it('is another one on another wire, in every process', () => {
+  it('differs on another wire, in every process', () => {
     const wires = ['chat', 'messages', 'responses', 'gemini', 'interactions', 'converse'] as const;
     const { names, nameOf } = namesAt();
     const ids = wires.map((wire) => nameOf('a', { wire }));
@@ -131,7 +131,7 @@ describe('the shown id of a conversation', () => {
     expect(nameOf('ad1', { session: 's' })).toBe(side);
   });
 
-  it('stays if words are added to a first request that was not answered', () => {
+  it('stays the same if words are added to a first request that was not answered', () => {
     const { nameOf } = namesAt();
     const first = nameOf('a');
     expect(nameOf('az', { begins: true })).toBe(first);
@@ -150,13 +150,13 @@ describe('the shown id of a conversation', () => {
     expect(nameOf('y', { ...continuing, prefixes: ['y'], previous: 'resp_2' })).toBe(second);
   });
 
-  it('is not changed by a request that only counts', () => {
+  it('is not changed by a request that only counts tokens', () => {
     const { nameOf } = namesAt();
     const first = nameOf('a', { purpose: 'count' });
     expect([nameOf('a'), nameOf('a', { body: Buffer.from('counted'), purpose: 'count' })]).toEqual([first, first]);
   });
 
-  it('is the usual one in a process that has not seen the conversation, which a later one does not take', () => {
+  it('is the usual one in a process that has not seen the conversation, and is not reused later', () => {
     const { nameOf } = namesAt();
     expect(nameOf('ab1')).toBe(CONTENT);
     expect(nameOf('z', { begins: true })).not.toBe(CONTENT);

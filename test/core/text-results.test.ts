@@ -74,7 +74,7 @@ describe.each(
     return out;
   }
 
-  it('are cut once, pass whole when the file is read again, and every request begins with the one before', async () => {
+  it('are cut once, pass whole when the file is read again, and never change between requests', async () => {
     const [first = '', second = '', third = ''] = await sent(join(tempFolder(), 'store.db'), TURNS);
     expect(first.length).toBeLessThan(bodyOf(TURNS.slice(0, 3)).length * 0.7);
     expect(second.startsWith(first)).toBe(true);
@@ -100,7 +100,7 @@ describe.each(
     expect(late).toBe(bodyOf(TURNS).toString().replace(/\]\}$/, ''));
   });
 
-  it('lose no line', async () => {
+  it('lose no lines', async () => {
     const store = openStore();
     const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(TURNS.slice(0, 3)), dialect });
     const cut = stringsIn(JSON.parse(body.toString())).find((text) => text.includes('prune_id=')) ?? '';

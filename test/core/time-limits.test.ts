@@ -26,7 +26,7 @@ function fakeCpu(): { ms: number } {
   return cpu;
 }
 
-describe('what is cut', () => {
+describe('the set of cut lines', () => {
   const rewrite = async (dialect: Dialect, parts: RewriterParts = {}) =>
     openPipeline({ store: openStore(), ...parts }).rewrite({ body: BODY, dialect });
 
@@ -43,7 +43,7 @@ describe('what is cut', () => {
     expect(jumping.fallbacks).toEqual([]);
   });
 
-  it('does not depend on an earlier try that took too much CPU time', async () => {
+  it('does not depend on an earlier attempt that took too much CPU time', async () => {
     const store = openStore();
     const late = await rewrite(openaiChat, { store, timeoutMs: 0 });
     expect(verdicts(late)).toEqual(['timeout']);

@@ -9,7 +9,7 @@ function note<T>(into: T[], what: T, ms: number): T {
   return what;
 }
 
-describe('simultaneous pieces of long work', () => {
+describe('long pieces of work that run at the same time', () => {
   it('let other work run in between', async () => {
     const turns = new Turns();
     const order: string[] = [];
@@ -39,7 +39,7 @@ describe('simultaneous pieces of long work', () => {
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
   });
 
-  it('run at once if there is little to do', () => {
+  it('run immediately if there is little to do', () => {
     const turns = new Turns();
     let done = 0;
     for (let i = 0; i < 100; i++) void turns.run(() => done++);

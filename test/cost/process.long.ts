@@ -46,7 +46,7 @@ async function kilobytesOf(server: MeasuredProcess, body: Buffer, before: number
 }
 
 describe('the memory of a server', () => {
-  it('is used sparingly by requests that bring nothing new', async () => {
+  it('grows little with requests that contain nothing new', async () => {
     const server = await started();
     const small = chatBody([USER, { role: 'user', content: 'Go on. '.repeat(240) }]);
     // before recall and facts were made leaner and now, side by side on a busy machine: 194 and 178, 235 and 192
@@ -55,7 +55,7 @@ describe('the memory of a server', () => {
     expect(await kilobytesOf(server, bodyOf(2_000_000, 400), 60)).toBeLessThan(260);
   });
 
-  it('is free again after many large new bodies', async () => {
+  it('is released again after many large new bodies', async () => {
     const server = await started();
     await server.send(bodyOf(2_000, 5));
     const before = await server.heap();

@@ -61,7 +61,7 @@ describe('the dial', () => {
     expect(cutLines(manual(90), undefined, { ...help, question: true })).toBeGreaterThan(10);
   });
 
-  it('does not make a question bold about fewer than 8,000 characters of hits, all of which match it', () => {
+  it('does not make a question bold about fewer than 8,000 characters of matching hits', () => {
     const line = (text: string, i: number): string => `src/${word(Math.floor(i / 6))}.ts:${i * 3}:${text}`;
     const hitsOf = (count: number): string =>
       manual(count).replaceAll('## ', 'total ').split('\n').map(line).join('\n');
@@ -96,15 +96,15 @@ describe('the dial', () => {
     ]);
   });
 
-  it('beyond careful, judges short lists of hits too', () => {
+  it('beyond careful, also judges short lists of hits', () => {
     const call = { name: 'Grep', args: '{"pattern":"total"}' };
     const shown = { call, files: [], isRepeated: false, text: hits(100), conversation: new Conversation() };
     expect([whyWhole(shown), whyWhole({ ...shown, dial: 'balanced' })]).toEqual(['short', '']);
   });
 });
 
-describe('a search with thousands of like hits in few files', () => {
-  it.each(['', 'fn', 'list all functions', 'find fn alpha_charlie'])('is cut whatever the goal: %j', (goal) => {
+describe('a search with thousands of similar hits in few files', () => {
+  it.each(['', 'fn', 'list all functions', 'find fn alpha_charlie'])('is cut for any goal: %j', (goal) => {
     const text = hits(1_900);
     expect(text.length).toBeGreaterThan(95_000);
     expect(cutLines(text, undefined, { origin: 'command', command: "rg 'fn '" }, goal)).toBeGreaterThan(1_500);

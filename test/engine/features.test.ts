@@ -10,14 +10,14 @@ function featuresOf(text: string, options?: Parameters<typeof addFeatures>[3]): 
 }
 
 describe('the features of a text', () => {
-  it('are counted in the escapes of JSON', () => {
+  it('are counted in JSON escapes', () => {
     expect(featuresOf('if (readFile("a-12")) {\n    return 7;\n}\té')).toEqual({
       ...{ letters: 17, words: 4, humps: 1, digits: 3, numbers: 2, signs: 10, signRuns: 7 },
       ...{ lineEnds: 2, gaps: 5, blanks: 3, indents: 1, others: 1, markers: 0, markerChars: 0 },
     });
   });
 
-  it('count a marker of ours with its characters, but not a look-alike in a text of the client’s', () => {
+  it('include one of our markers with its characters, but not a look-alike in a client’s text', () => {
     const marker = '⟦PRUNÉ: prune_id=prn_1 lignes 2-3 (2) raison=x⟧';
     const text = `a\n${marker}\nb`;
     expect(featuresOf(text, { marked: true })).toMatchObject({ markers: 1, markerChars: marker.length });

@@ -80,7 +80,7 @@ describe('protocol version 2026-07-28 on stdio', () => {
   it.each([
     ['with', '"params":{"requestId":9007199254740993,"_meta":{}}'],
     ['without', '"params":{"requestId":9007199254740993}'],
-  ])('cancels a call, %s _meta, and goes on', async (_, params) => {
+  ])('cancels a call, %s _meta, and serves the next one', async (_, params) => {
     const { send, input, lines, pruner, served } = open();
     send('9007199254740993', 'tools/call', { name: 'prune_text', arguments: pruneArgs({ goal_hint: 'hang' }) });
     await pruner.hanging;

@@ -64,7 +64,7 @@ function open(given: Partial<WorkerDeciderOptions> = {}) {
 }
 
 describe('a large text', () => {
-  it('is decided on another thread as on this one, while everything else continues', async () => {
+  it('is decided on another thread as it would be on this one, and other work continues', async () => {
     const { ask, mainThread } = open();
     let turns = 0;
     const counting = setInterval(() => turns++, 1);
@@ -79,7 +79,7 @@ describe('a large text', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('stays whole if the time of its caller is over before its turn comes', async () => {
+  it('stays whole if its caller’s time is over before its turn comes', async () => {
     const { ask } = open();
     expect(await ask(LARGE, { deadline: performance.now() })).toMatchObject({
       cuts: [],
@@ -103,7 +103,7 @@ describe('a large text', () => {
     expect([mainThread.jobs, failures]).toEqual([[], []]);
   });
 
-  it('is decided on this thread if the other one dies, and no thread is tried again soon', async () => {
+  it('is decided on this thread if the other one dies, and no new thread is tried soon', async () => {
     const { ask, mainThread, failures } = open({
       program: program("parentPort.on('message', () => process.exit(1));"),
     });
@@ -112,7 +112,7 @@ describe('a large text', () => {
     expect(failures).toEqual(['worker_ended', 'worker_ended', 'worker_ended']);
   });
 
-  it('is decided on this thread if the other one fails, if there is no program, and after the end', async () => {
+  it('is decided on this thread if the other one fails, has no program, or has ended', async () => {
     const failing = open({
       program: program("parentPort.on('message', () => parentPort.postMessage({ decision: null }));"),
     });

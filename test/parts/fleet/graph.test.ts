@@ -160,9 +160,9 @@ describe('diff and patch', () => {
 
   it.each([
     ['a test that fails', [{ op: 'test', path: '/name', value: 'x' }], 0],
-    ['a path that is none', [{ op: 'remove', path: 'nodes' }], 0],
+    ['an invalid path', [{ op: 'remove', path: 'nodes' }], 0],
     ['a place to copy from that is none', [{ op: 'copy', from: 'nodes', path: '/metadata/x' }], 0],
-    ['a path that is not there', [{ op: 'remove', path: '/nodes/9' }], 0],
+    ['a path that does not exist', [{ op: 'remove', path: '/nodes/9' }], 0],
     ['a way to the prototype', [{ op: 'add', path: '/metadata/__proto__/x', value: 1 }], 0],
     ['a way over the constructor', [{ op: 'add', path: '/constructor/prototype/x', value: 1 }], 0],
     ['a result that is no graph', [{ op: 'add', path: '/edges/-', value: { from: 'a', to: 'q' } }], null],

@@ -39,7 +39,7 @@ describe('a command that prints a file', () => {
     [`python3 -c "print(open('src/a.py').read())"`, 'src/a.py'],
     ['for f in src/a.ts; do echo "== $f"; cat "$f"; done', 'src/a.ts'],
     ['cat src/a.ts 2>/dev/null', 'src/a.ts'],
-  ])('is a reading of it: %s', (command, path) => {
+  ])('is recognised as a reading of the file: %s', (command, path) => {
     expect(hintsOf(command)).toMatchObject({ origin: 'read', path });
     expect(filesOfCommand(command)).toEqual([path]);
   });
