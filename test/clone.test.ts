@@ -34,7 +34,7 @@ describe('the lock of a build', () => {
 });
 
 describe('the command in a clone', () => {
-  it('exists before the first build, and says in one line what to do', () => {
+  it('exists before the first build, and prints what to do in one line', () => {
     const { bin, files } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as {
       readonly bin: Readonly<Record<'mcp-pruner', string>>;
       readonly files: readonly string[];

@@ -58,7 +58,7 @@ describe.each(clients.filter(({ usesMcp }) => usesMcp))('$title', (client) => {
 });
 
 describe.each(clients)('$title', (client) => {
-  it('sends its requests through the proxy, to the address of its wire', () => {
+  it('sends its requests to the proxy, at the address for its wire', () => {
     const isBare = client.wire === 'messages' || client.wire === 'gemini';
     const address = isBare ? /"http:\/\/127\.0\.0\.1:8006"/ : /http:\/\/127\.0\.0\.1:8006\/v1(?:\/responses)?"/;
     if (client.launch !== null) {
@@ -70,14 +70,14 @@ describe.each(clients)('$title', (client) => {
     else expect(written(client, stdio)).toMatch(address);
   });
 
-  it('gets no key written into its files by setup, and only files below the home', () => {
+  it('is set up only with files below the home folder, and without any key in them', () => {
     expect(written(client, stdio)).not.toContain('sk-secret');
     for (const { file } of client.edits(stdio, place)) expect(file).toMatch(/^\/home\/me\//);
   });
 });
 
 describe('Gemini CLI', () => {
-  it('keeps a login type that its user chose, in a file or by a variable', () => {
+  it('keeps the login type that its user chose in a file or a variable', () => {
     const gemini = findClient('gemini');
     const typeFor = (at: Partial<ClientPlace>): unknown => {
       const launch = gemini?.launch?.(http, { ...place, ...at }, '/tmp/run');
@@ -208,7 +208,7 @@ describe('Claude Code on a cloud', () => {
     expect(cloud).toMatchObject({ signing, upstream: 'https://bedrock-runtime.eu-west-1.amazonaws.com' });
   });
 
-  it('is written into its settings, which win over the environment', () => {
+  it('gets the base URL in its settings, which override the environment', () => {
     const readFile = (): string => '{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}';
     const [edit] = claude?.edits(http, { ...place, readFile }) ?? [];
     expect(edit && snippet(edit)).toContain(`"ANTHROPIC_VERTEX_BASE_URL": "${http.origin}/v1"`);
@@ -220,7 +220,7 @@ describe('the current upstream of an agent', () => {
     findClient(name)?.upstream?.({ ...place, env, readFile: (path) => files[path] ?? null });
   const codex = '/home/me/.codex';
 
-  it('is read from its settings, else its environment, else its login', () => {
+  it('is read from the settings, otherwise from the environment, otherwise from the login', () => {
     const settings = { '/home/me/.claude/settings.json': '{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example/"}}' };
     expect(upstream('claude', settings, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://gateway.example/v1');
     expect(upstream('claude', {}, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://other/v1');
@@ -241,7 +241,7 @@ describe('the current upstream of an agent', () => {
     expect(args.join(' ')).not.toContain('model_provider=');
   });
 
-  it('is replaced with either login of Codex: ChatGPT or OPENAI_API_KEY', () => {
+  it('is replaced for both logins of Codex: ChatGPT and OPENAI_API_KEY', () => {
     const args = (env: Record<string, string>, auth: string | null) =>
       findClient('codex')
         ?.launch?.(http, { ...place, env, readFile: (path) => (path.endsWith('auth.json') ? auth : null) }, '/tmp/run')
@@ -261,7 +261,7 @@ describe('opencode', () => {
     for (const piece of [...pieces, `"baseURL": "${baseUrl}"`]) expect(edit && snippet(edit)).toContain(piece);
   });
 
-  it('keeps its settings in opencode.jsonc if the user has that file', () => {
+  it('is set up in opencode.jsonc if the user has that file', () => {
     const readFile = (path: string) => (path.endsWith('.jsonc') ? '{}' : null);
     const [edit] = findClient('opencode')?.edits(http, { ...place, readFile }) ?? [];
     expect(edit).toMatchObject({ file: '/home/me/.config/opencode/opencode.jsonc', comments: true });
@@ -269,7 +269,7 @@ describe('opencode', () => {
 });
 
 describe('any other program', () => {
-  it('gets the address by environment and no MCP server', () => {
+  it('gets the address in environment variables, and no MCP server', () => {
     const client = anyProgram('aider');
     expect(client).toMatchObject({ command: 'aider', usesMcp: false });
     expect(client.launch?.(stdio, place, '/tmp/run')).toEqual({

@@ -54,7 +54,7 @@ describe('an edit of JSON', () => {
     );
   });
 
-  it('keeps a value that the user chose if the edit only fills a gap', () => {
+  it('keeps a value that the user chose if the edit only sets missing values', () => {
     expect(JSON.parse(applyEdit('{"model":"mine"}', json('f')))).toMatchObject({ model: 'mine' });
   });
 
@@ -127,7 +127,7 @@ describe('an edit of TOML', () => {
     },
   );
 
-  it('keeps lines that an agent inserted between its own', () => {
+  it('keeps lines that an agent inserted between the lines of the edit', () => {
     const edited = applyEdit('a = 1\n', toml('f'));
     const foreign = '[projects."/home/me"]\ntrust_level = "trusted"';
     const end = edited.lastIndexOf('# <<<');
@@ -150,7 +150,7 @@ describe('an edit of TOML', () => {
     expect(removed).toContain('# after');
   });
 
-  it('refuses mcp_servers as an inline table by name, and accepts big numbers', () => {
+  it('refuses mcp_servers as an inline table and names it, and accepts large numbers', () => {
     expect(() => applyEdit('mcp_servers = { other = { url = "x" } }\n', toml('f'))).toThrow(
       /mcp_servers as an inline table/,
     );
@@ -165,7 +165,7 @@ describe('an edit of TOML', () => {
   );
 });
 
-describe('a file that is edited', () => {
+describe('an edited file', () => {
   let root: string;
   let folder: string;
   let file: string;
@@ -197,7 +197,7 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('is removed if there was none before, with the folders created for it', () => {
+  it('is removed if it did not exist before, with the folders created for it', () => {
     file = join(folder, 'deep/er/config');
     writeEdit(toml(file));
     expect(text()).toContain('model_provider');

@@ -38,7 +38,7 @@ describe('toCodexArgs', () => {
     ]);
   });
 
-  it('leaves out args that are absent, but not a list that is empty', () => {
+  it('leaves out missing args, but not an empty list', () => {
     expect(toCodexArgs({ mcpServers: { a: { command: 'x' } } })).toEqual(['--config', 'mcp_servers.a.command="x"']);
     expect(toCodexArgs({ mcpServers: { a: { command: 'x', args: [] } } })).toContain('mcp_servers.a.args=[]');
   });

@@ -130,7 +130,7 @@ describe('the reader of answers', () => {
     expect(begin('data: {"error":{"code":400}}\n', '\n')).toEqual(['unknown', 'error']);
   });
 
-  it('never throws, whatever arrives', () => {
+  it('never throws, whatever bytes arrive', () => {
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.string().map((text) => Buffer.from(`data: {"usage":${text}\n\n`)),

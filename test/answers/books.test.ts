@@ -153,7 +153,7 @@ describe('the books of the proxy', () => {
     expect(totals.dollars).toBeCloseTo(2 * dollarsOf(figures), 9);
   });
 
-  it('estimate the output of a stream without usage from its text, and say that it is estimated', async () => {
+  it('estimate the output of a stream without usage from its text, and mark it as estimated', async () => {
     const events = Array.from({ length: 40 }, () => ({ choices: [{ delta: { content: 'word '.repeat(20) } }] }));
     const { proxy } = await setUp((_request, res) =>
       res.writeHead(200, { 'content-type': 'text/event-stream' }).end(dataOf(...events)),

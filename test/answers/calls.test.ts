@@ -56,7 +56,7 @@ describe('the calls of an answer', () => {
     expect([...callsIn(answer)]).toEqual([['fish', 1]]);
   });
 
-  it.each(['first', 'last', 'only'] as const)('have their ids if the types of the events stand %s', (where) => {
+  it.each(['first', 'last', 'only'] as const)('have their ids if the types of the events are placed %s', (where) => {
     const item = { type: 'function_call', call_id: 'c', name: 'bash', arguments: '{}' };
     const reader = new AnswerReader();
     reader.data(
@@ -73,7 +73,7 @@ describe('the calls of an answer', () => {
     expect([id, items]).toEqual(['resp_1', [{ said: '', calls: [{ id: 'c', name: 'bash', args: '{}' }] }]]);
   });
 
-  it("are never found in the model's texts", () => {
+  it("are never read from the model's text", () => {
     const words = events({ delta: { type: 'text_delta', text: '{"type":"tool_use","name":"fish"}' } });
     expect(callsIn(words).size).toBe(0);
   });

@@ -21,7 +21,7 @@ it.each(['no event\n', 'no event\n\n'])('an answer of %j is read without an erro
   expect(await allocatedBytes(() => events.data(answer))).toBeLessThan(answer.length * 4);
 });
 
-it('keeps at most 72 KB of an event, whatever arrives', () => {
+it('at most 72 KB of an event are kept, whatever arrives', () => {
   const { events, found } = reader();
   const text = JSON.stringify({ id: 'x', unknown: Array.from({ length: 90_000 }, (_, i) => i), usage: { n: 1 } });
   for (const piece of [`data: ${text.slice(0, 100_000)}`, text.slice(100_000), '\n\n']) events.data(Buffer.from(piece));
@@ -29,7 +29,7 @@ it('keeps at most 72 KB of an event, whatever arrives', () => {
   expect(found.map((data) => JSON.parse(data))).toEqual([{ id: 'x', usage: { n: 1 } }]);
 });
 
-it('finds the first event behind comments', () => {
+it('the first event after comments is found', () => {
   for (const start of [': a comment\n\nretry: 5\n\n', 'event: named\n']) {
     const { events, found } = reader();
     events.data(Buffer.from(`${start}data: one\n\n`));

@@ -135,7 +135,7 @@ describe('an answer of status 200 to the first pruned request', () => {
   });
 });
 
-describe('a pruned request that the upstream calls too large', () => {
+describe('a pruned request that the upstream rejects as too large', () => {
   it('is not resent, because the original is larger, and the conversation stays pruned', async () => {
     const { upstream, proxy } = await setUp(refusal(413, 'too_large'));
     for (const body of [chatBody(FIRST), chatBody(NEXT)]) {

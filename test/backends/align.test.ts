@@ -45,7 +45,7 @@ describe('finding the kept lines of a pruned text', () => {
     expect(kept('...\nfirst\nsecond', 'first\n...\nsecond')).toEqual([2, 3]);
   });
 
-  it('ignores line ends, trailing white space and blank lines', () => {
+  it('ignores line endings, trailing whitespace and blank lines', () => {
     expect(kept('a  \r\n\r\nb\r\nc\r\n', 'a\n\n\nc')).toEqual([1, 4]);
     const flags = keptLines(splitLines('a\n\nb\n'), 'b');
     expect([...(flags ?? [])]).toEqual([0, Number.NaN, 1]);

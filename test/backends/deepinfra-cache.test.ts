@@ -56,7 +56,7 @@ describe('the cache of backend answers', () => {
     expect(timid.stats.pruned_ratio).toBeLessThanOrEqual(0.3);
   });
 
-  it('calls again for another goal, another text and another source type', async () => {
+  it('makes a new call for a different goal, text or source type', async () => {
     const reranker = await startReranker(score);
     const proxy = await startWithDeepinfra(reranker);
     await pruneText(proxy, TEXT, GOAL);
@@ -105,7 +105,7 @@ describe('the cache of backend answers', () => {
     expect(again.stats).toMatchObject({ used_fallback: false, deepinfra_cached: false });
   });
 
-  it('makes one call for equal simultaneous questions', async () => {
+  it('makes one call for identical simultaneous questions', async () => {
     const reranker = await startReranker(score);
     const waiting: (() => void)[] = [];
     reranker.respond = (res, { body }) => {

@@ -121,7 +121,7 @@ async function withoutBackend(): Promise<string> {
 }
 
 describe('prune_text, when the rerank endpoint', () => {
-  it.each(rows)('$what, ranks without it and says why', async ({ respond, warning, status, env }) => {
+  it.each(rows)('$what, ranks without it and reports the reason', async ({ respond, warning, status, env }) => {
     const reranker = await startReranker(() => 0.5);
     reranker.respond = respond;
     const proxy = await startWithDeepinfra(reranker, env);

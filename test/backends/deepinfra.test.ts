@@ -10,7 +10,7 @@ const TEXT = prose(200);
 const relevant = (line: string): number => (/^Entry 1[56]\d /.test(line) ? 0.97 : 0.01);
 
 describe('prune_text with the cloud backend', () => {
-  it('sends lines and goal with the key, keeps the best lines and says what it did', async () => {
+  it('sends lines and goal with the key, keeps the best lines and reports what it did', async () => {
     const reranker = await startReranker(relevant);
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '500' });
 
@@ -79,7 +79,7 @@ describe('prune_text with the cloud backend', () => {
     expect(pruned.stats).not.toHaveProperty('cost_estimated_usd');
   });
 
-  it('sends nothing if the limits leave the text whole, or without a goal', async () => {
+  it('sends nothing without a goal, or if the limits leave the text whole', async () => {
     const reranker = await startReranker(relevant);
     const proxy = await startWithDeepinfra(reranker, { MCP_PRUNER_MAX_INPUT_CHARS: '20000' });
     const unmet = await pruneText(proxy, TEXT, GOAL, { min_keep_lines: 500 });
@@ -154,7 +154,7 @@ describe('prune_text with the cloud backend', () => {
 describe('a text with more lines than may be sent to the backend', () => {
   const topics = { 181: 'Refunds are handled by the ledger.', 182: 'A refund may take a week.' };
 
-  it('has its most promising lines scored, not its first, and reports it', async () => {
+  it('has its most promising lines scored instead of its first lines, and reports it', async () => {
     const reranker = await startReranker(() => 0.6);
     const proxy = await startWithDeepinfra(reranker, { DEEPINFRA_MAX_DOCS: '16' });
     const text = prose(300, topics);

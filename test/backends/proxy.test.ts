@@ -112,7 +112,7 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     expect(service.calls).toHaveLength(1);
   });
 
-  it('prunes as without a backend if the backend fails, and logs it', async () => {
+  it('prunes as if there were no backend if the backend fails, and logs the failure', async () => {
     const service = await start();
     service.respond = (res) => json(res, 503, { detail: 'overloaded' });
     const upstream = await startUpstream();

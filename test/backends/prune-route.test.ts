@@ -148,7 +148,7 @@ describe('POST /prune', () => {
     await until(() => reranker.calls[1]?.gone.aborted);
   });
 
-  it('never calls another swe-pruner, which may be this server itself', async () => {
+  it('never calls another swe-pruner, because that could be this server itself', async () => {
     const service = await startSwePruner(() => true);
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_SWE_PRUNER_URL: service.url } });
     const { pruned_code } = await prune(proxy, LOG, QUERY);

@@ -34,7 +34,7 @@ function scorerOf(backend: RemoteBackend): RemoteScorer {
 const request = { text: 'one line', textHash: 'h', goal: 'g', sourceType: 'docs', sample: () => [0] } as const;
 
 describe('a call that several callers share', () => {
-  it('continues while any of them waits', async () => {
+  it('continues while any caller waits', async () => {
     const backend = new HeldBackend();
     const scorer = scorerOf(backend);
     const patient = scorer.score({ ...request, timeoutMs: 60_000 });

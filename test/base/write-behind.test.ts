@@ -27,7 +27,7 @@ it('nothing is written after a part has failed', async () => {
   expect(tried).toBe(1);
 });
 
-it('writes in the next turn once a transaction is full, else after its delay', async () => {
+it('a writer writes in the next turn once a transaction is full, otherwise after its delay', async () => {
   const waiting: number[] = [];
   const reported: number[] = [];
   const behind = new WriteBehind().writer(async () => {
@@ -46,7 +46,7 @@ it('writes in the next turn once a transaction is full, else after its delay', a
   await behind.flush();
 });
 
-it('delays rows that arrive during a write until it has ended', async () => {
+it('a writer delays rows that arrive during a write until the write has ended', async () => {
   let end = (): void => {};
   let writes = 0;
   const behind = new WriteBehind().writer(() => {
@@ -91,7 +91,7 @@ it('all parts of a process write at the same time, at most once a second', async
   expect(writes.length).toBe(2 + 5);
 });
 
-it('a part that is written now is not written again with the others', async () => {
+it('a part that is flushed is not written again with the others', async () => {
   vi.useFakeTimers();
   let writes = 0;
   const writer = new WriteBehind().writer(async () => {

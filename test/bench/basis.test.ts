@@ -64,7 +64,7 @@ describe('an answer that depends on a result', () => {
   });
 
   it.each(grounded.filter(([kind]) => kind !== 'nothing'))(
-    'is grounded while a line stays that shows the fact of the rule `%s`, and not without: %s',
+    'is grounded only while a line with the fact of the rule `%s` is kept: %s',
     (kind, command, result, answer) => {
       const messages = turn(command, result, answer);
       const needs = needsOf(messages);
@@ -92,7 +92,7 @@ describe('an answer that depends on a result', () => {
     ['the result lists only one path', "rg 'x'", 'src/cart.ts:4:x', shell('cat src/cart.ts')],
     ['there were hits', "rg 'oldName'", HITS, says('Nothing refers to it.')],
     ['there was nothing', "rg 'oldName' src", '', says('I rename it now.')],
-  ])('is none if %s', (_, command, result, answer) => {
+  ])('is not found if %s', (_, command, result, answer) => {
     expect(factsIn(turn(command, result, answer))).toEqual([]);
   });
 
@@ -117,7 +117,7 @@ describe('session files that agents keep on a machine', () => {
   };
   const roles = (messages: readonly Message[] | undefined): unknown[] => (messages ?? []).map(({ role }) => role);
 
-  it('of Claude Code are recordings', () => {
+  it('of Claude Code are read as recordings', () => {
     const at = { timestamp: '2026-11-20T10:00:00Z', sessionId: 's', cwd: '/w/shop' };
     const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 7 };
     const said = (id: string, content: unknown[]) => ({
@@ -143,7 +143,7 @@ describe('session files that agents keep on a machine', () => {
     expect(factsIn(recording?.messages ?? []).map(({ kind }) => kind)).toEqual(['outcome']);
   });
 
-  it('of Codex are recordings', () => {
+  it('of Codex are read as recordings', () => {
     const item = (payload: unknown) => ({ timestamp: '2026-11-20T10:00:00Z', type: 'response_item', payload });
     const text = (role: string, words: string) =>
       item({ type: 'message', role, content: [{ type: 'text', text: words }] });

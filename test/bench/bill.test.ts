@@ -76,7 +76,7 @@ describe('the real bill', () => {
     expect(charsPerToken({ ...recording, usage: [] }, 3)).toBe(3);
   });
 
-  it('restarts a context that passes the limit with its system prompt and 8,000 tokens', () => {
+  it('restarts a context over the limit with only its system prompt and 8,000 tokens', () => {
     expect(compactions([10_000, 60_000, 110_000, 160_000], 100_000, 5_000)).toBe(1);
     expect(compactions([10_000, 60_000, 110_000, 210_000], 100_000, 5_000)).toBe(2);
     expect(compactions([10_000, 90_000, 20_000, 90_000], 100_000, 5_000)).toBe(0);
@@ -154,12 +154,12 @@ describe('the lines that a conversation needed later', () => {
     expect(needs.lines.map((line) => new Sent(sentAs(messages, cut)).hasLine(line))).toEqual([true, false]);
   });
 
-  it('exclude text of the user and the model', () => {
+  it('exclude lines that the user or the model wrote', () => {
     const said = [{ role: 'user', content: file.join('\n') }, ...messages];
     expect(needsOf(said)).toMatchObject({ lines: [], edits: [] });
   });
 
-  it('include file positions, hashes, ids, versions and exit codes in a next call', () => {
+  it('include file positions, hashes, ids, versions and exit codes that the next call contains', () => {
     expect([...literalsIn('see src/a.ts:12, 3f2a9bc, run 123456, v1.2.3, exit code 2, word deadbeef')]).toEqual([
       'src/a.ts:12',
       '3f2a9bc',

@@ -125,7 +125,7 @@ describe('the bill of a recorded session with cold caches', () => {
     expect(dollarsOf(Math.abs(cold.bill.after - asked))).toBeLessThan(CENT / 10);
   });
 
-  it('falls after a pause, and rises if the cache was still warm', async () => {
+  it('falls after a pause, by less if the cache was still warm', async () => {
     const savedOf = async (cacheMinutes: number): Promise<number> => {
       const { bill } = await measured(paused(cacheMinutes), COLD);
       return dollarsOf(bill.before - bill.after);

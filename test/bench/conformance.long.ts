@@ -9,7 +9,7 @@ import { projectRoot } from '../helpers/project-files.ts';
 
 // seed 2001 of `--agents 10 --turns 40`, shrunk: a thread is replayed while files cannot grow, after a restart
 it.each(['full-disk'])(
-  'keeps what was sent in a plan of the conformance kit that once failed: %s',
+  'the proxy keeps sent bytes unchanged in a conformance plan that once failed: %s',
   async (name) => {
     const plan = JSON.parse(readFileSync(join(projectRoot, `test/bench/plans/${name}.json`), 'utf8')) as Plan;
     const outcome = await runPlan(plan, async ({ origin }) => {

@@ -12,7 +12,7 @@ function rolesOf(form: Form, text: string): unknown[] {
   return form.read(text, 'full.jsonl')[0]?.messages.map(({ role }) => role) ?? [];
 }
 
-describe('recordings of Claude Code', () => {
+describe('the reader of Claude Code recordings', () => {
   const usage = { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
   const said = (id: string, block: unknown, output: number): unknown => ({
     type: 'assistant',
@@ -50,7 +50,7 @@ describe('recordings of Claude Code', () => {
   });
 });
 
-describe('recordings of Codex', () => {
+describe('the reader of Codex recordings', () => {
   const item = (payload: unknown): unknown => ({ type: 'response_item', payload });
   const bill = (total: number): unknown => ({
     type: 'event_msg',
@@ -91,7 +91,7 @@ describe('recordings of Codex', () => {
   });
 });
 
-describe('recordings of opencode', () => {
+describe('the reader of opencode recordings', () => {
   const step = (tool: string): unknown => ({
     info: { role: 'assistant', modelID: 'gpt-5' },
     parts: [
@@ -109,7 +109,7 @@ describe('recordings of opencode', () => {
     ],
   });
 
-  it('assigns results to calls although ids are redacted, and reads the output price of the model', () => {
+  it('assigns results to calls even if ids are redacted, and reads the output price of the model', () => {
     const [recording] = opencode.read(text, '');
     expect(recording?.messages.map(({ content }) => content)).toEqual([
       'do it',
@@ -125,8 +125,8 @@ describe('recordings of opencode', () => {
   });
 });
 
-describe('recordings of Copilot CLI', () => {
-  it('estimates input from the texts, and notes it', () => {
+describe('the reader of Copilot CLI recordings', () => {
+  it('estimates input from the texts, and marks it as estimated', () => {
     const answer = {
       type: 'assistant.message',
       data: { model: 'claude-opus', content: 'x'.repeat(400), outputTokens: 9 },

@@ -68,11 +68,11 @@ describe('the built program', () => {
     expect(await run(['--version'], link)).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
-  it('is an MCP server without a command, and ends silently when its input ends', async () => {
+  it('runs as an MCP server if no command is given, and exits silently when its input ends', async () => {
     expect(await run([])).toEqual({ code: 0, out: '', err: '' });
   });
 
-  it('serves, prints its address, and ends with 0 on SIGTERM', async () => {
+  it('serves, prints its address, and exits with code 0 on SIGTERM', async () => {
     const { child, line } = await startServer({ MCP_PRUNER_UPSTREAM_URL: 'http://127.0.0.1:9/v1/' });
     expect(line).toMatchObject({
       upstreamUrl: 'http://127.0.0.1:9/v1',
@@ -85,7 +85,7 @@ describe('the built program', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  it('lets a request under way finish after SIGTERM', async () => {
+  it('lets a request in progress finish after SIGTERM', async () => {
     const upstream = createServer((_req, res) => res.write('first ')); // answers begin and do not end yet
     const arrived = once(upstream, 'request');
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));

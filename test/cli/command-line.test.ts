@@ -103,7 +103,7 @@ describe('mcp-pruner config', () => {
     expect(out).not.toContain('a-long-random-secret');
   });
 
-  it('prints the same as JSON', async () => {
+  it('prints the same values as JSON', async () => {
     const { out } = await run(['config', '--json'], { env });
     const shown = JSON.parse(out) as { settings: Record<string, unknown> };
     expect(shown.settings.port).toEqual({ value: 9001, origin: 'env', source: 'MCP_PRUNER_PORT' });

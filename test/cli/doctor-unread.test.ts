@@ -19,7 +19,7 @@ describe('requests that a proxy could not read', () => {
     expect(checkUnread({})).toEqual([]);
   });
 
-  it('include those whose new texts passed whole for lack of time, memory or the store', () => {
+  it('include requests whose new texts passed whole for lack of time, memory or an available store', () => {
     const counts = new NotUnderstood();
     for (const code of ['timeout', 'overloaded', 'store_locked', 'store_full', 'left_alone']) counts.count(code);
     const findings = checkUnread({ notUnderstood: new Map(Object.entries(counts.report())) });

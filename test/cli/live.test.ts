@@ -55,7 +55,7 @@ describe('mcp-pruner report --live', () => {
     ]);
   });
 
-  it('lists the existing kinds if none of the requested ones occurred yet', async () => {
+  it('lists the existing kinds if a requested kind has not occurred yet', async () => {
     await store.addEvents([request(1), pruned('bash')]);
     const { code, out, err } = await run('--once', '--kind', 'bogus,request');
     expect(code).toBe(0);

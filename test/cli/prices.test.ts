@@ -22,13 +22,13 @@ describe('mcp-pruner report --prices', () => {
     expect(Math.max(...shown.split('\n').map((line) => line.length))).toBeLessThanOrEqual(70);
   });
 
-  it('ends with 1 if no row matches', async () => {
+  it('exits with code 1 if no row matches', async () => {
     const { code, out } = await run(['report', '--prices', 'a-model-of-mine', '--json'], { clock });
     expect([code, JSON.parse(out)]).toEqual([1, { row: null, fits: null, ageDays: null }]);
     expect((await run(['report', '--prices', 'a-model-of-mine'], { clock })).out).toContain('no row fits');
   });
 
-  it("lists the user's rows before the installed ones, and invalid ones", async () => {
+  it("lists the user's rows before the installed rows, and reports invalid rows", async () => {
     const path = join(tempFolder(), 'prices.toml');
     writeFileSync(
       path,

@@ -150,7 +150,7 @@ describe('mcp-pruner run', () => {
     expect((JSON.parse(out) as { OPENAI_BASE_URL: string }).OPENAI_BASE_URL).not.toBe(upstreamUrl);
   });
 
-  it('gives the agent the MCP server, follows it through its states, and ends', async () => {
+  it('gives the agent the MCP server, logs the states of the run, and ends', async () => {
     const at = machine({ codex: codex('server.stdin.end(); server.once("exit", () => process.exit(0));') });
     const { code, out, err } = await run(at, ['run', 'codex', '--', 'exec'], { JEEVES_PRUNER_ENABLED: '1' });
     expect(code).toBe(0);
@@ -188,7 +188,7 @@ describe('mcp-pruner run', () => {
     expect(err).toMatch(/run:mcp_pruner_disabled -> run:shutdown/);
   });
 
-  it('passes JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH on', async () => {
+  it('passes on JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH', async () => {
     const at = machine({ codex: 'console.log(process.argv.slice(2).join("\\n"))' });
     const entry = join(at.home, 'entry.js');
     writeFileSync(entry, '');
@@ -342,7 +342,7 @@ describe('mcp-pruner run', () => {
     expect(err).toMatch(/generateContent through http:\S+\/v1beta/);
   });
 
-  it('gives Gemini CLI a home for the run that has its own files, a login by key and the MCP server', async () => {
+  it('gives Gemini CLI a temporary home with its own files, a login by key and the MCP server', async () => {
     const at = machine({
       gemini: `
         const { readFileSync, realpathSync } = require('node:fs');
@@ -370,7 +370,7 @@ describe('mcp-pruner run', () => {
     expect(readFileSync(join(own, 'settings.json'), 'utf8')).toContain('// mine');
   });
 
-  it('does not report a disabled pruner while it prunes', async () => {
+  it('does not report the pruner as disabled while it prunes', async () => {
     const { err } = await run(machine({ agent: reporter }), ['run', 'agent']);
     expect(err).not.toMatch(/pruner disabled/);
     expect(err).toMatch(/chat completions through http/);

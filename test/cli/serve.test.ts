@@ -33,7 +33,7 @@ async function ready(events: ReturnType<typeof fakeIo>['events']): Promise<void>
 }
 
 describe('mcp-pruner serve', () => {
-  it.each(['SIGTERM', 'SIGINT'])('lets the server finish on %s and ends with 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'])('lets the server finish on %s and exits with code 0', async (signal) => {
     let closed = false;
     const close = async (): Promise<void> => {
       closed = true;

@@ -91,7 +91,7 @@ describe('mcp-pruner service', () => {
     return { homeDir, asked, run };
   }
 
-  it('includes the current settings, secrets only in a file that the owner can read', async () => {
+  it('includes the current settings, but secrets only in a file that only the owner can read', async () => {
     const { homeDir, asked, run } = machine();
     const env = {
       MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token',

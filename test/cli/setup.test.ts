@@ -72,7 +72,7 @@ async function running(at: Machine, more: Record<string, string> = {}): Promise<
 }
 
 describe('mcp-pruner setup', () => {
-  it('prints without touching anything', async () => {
+  it('prints its changes without writing any file', async () => {
     const at = machine();
     const { code, out } = await run(at, ['setup', 'qwen']);
     expect(code).toBe(0);
@@ -212,7 +212,7 @@ describe('mcp-pruner doctor', () => {
     expect(out).toMatch(line);
   });
 
-  it('finds an upstream that does not listen, with exit code 1', async () => {
+  it('reports an upstream that does not listen, and exits with code 1', async () => {
     const gone = createServer().listen(0, '127.0.0.1');
     await once(gone, 'listening');
     const { port } = gone.address() as AddressInfo;
@@ -309,7 +309,7 @@ describe('mcp-pruner doctor', () => {
     expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}Gemini CLI.* is set up/);
   });
 
-  it('says how to start the proxy that the agent now needs, and installs nothing unless a person agrees', async () => {
+  it('shows how to start the proxy that the agent now needs, and installs nothing without consent', async () => {
     const at = machine();
     const args = ['setup', 'claude', '--write'];
     expect((await run(at, args)).out).toMatch(
@@ -370,7 +370,7 @@ describe('mcp-pruner doctor', () => {
     );
   });
 
-  it('finds an agent that is logged in to another provider than the proxy forwards to', async () => {
+  it('reports an agent that is logged in to a different provider than the proxy forwards to', async () => {
     const at = machine();
     const env = await running(at);
     await run(at, ['setup', 'codex', '--write'], env);

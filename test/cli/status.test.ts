@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
 const clock = { nowMs: () => Date.now() };
 
 describe('mcp-pruner status', () => {
-  it('reports that the proxy runs and what it saved, to a person and to a hook', async () => {
+  it('reports a running proxy and its savings, as text for a person and as JSON for a hook', async () => {
     const proxy = await startProxy(await startUpstream(completion()));
     const env = { MCP_PRUNER_PORT: new URL(proxy.url).port, MCP_PRUNER_DB_PATH: proxy.dbPath };
     const idle = await run(['status'], { env, clock });

@@ -96,7 +96,7 @@ describe('mcp-pruner recover', () => {
     }
   });
 
-  it('accepts an id in any case, and a marker in place of its lines', async () => {
+  it('accepts an id in upper or lower case, and a marker instead of an id and lines', async () => {
     const pruneId = 'prn_0123456789AZ';
     const marker = `⟦PRUNÉ: prune_id=${pruneId} lignes 2-3 (2) raison=hors focus⟧`;
     expect((await run(['recover', pruneId.toLowerCase()])).out).toBe(text);
@@ -123,7 +123,7 @@ describe('mcp-pruner recover', () => {
 });
 
 describe('mcp-pruner why --lines', () => {
-  it('shows what was cut with numbers and reasons, between the kept lines around it', async () => {
+  it('shows cut lines with numbers and reasons, between the kept lines around them', async () => {
     const { code, out } = await run(['why', 'prn_abcdefghijkl', '--lines']);
     expect(code).toBe(0);
     const [head, counts, goal, ...body] = out.trimEnd().split('\n');
@@ -162,7 +162,7 @@ describe('mcp-pruner why --lines', () => {
 });
 
 describe('mcp-pruner report --tokens', () => {
-  it('shows totals by day and model for a week, with their sum, and below by tool', async () => {
+  it('shows totals by day and model for a week, with their sum, followed by totals by tool', async () => {
     const { code, out } = await run(['report', '--tokens']);
     expect(code).toBe(0);
     const rows = out.trimEnd().split('\n');

@@ -8,7 +8,7 @@ describe('table', () => {
     ['one', '12.3', '4', '100'],
   ];
 
-  it('aligns the first column to the left and figures to the right', () => {
+  it('aligns the first column to the left and numbers to the right', () => {
     expect(table(rows)).toBe('name  recall  saved  structure\none     12.3      4        100');
   });
 

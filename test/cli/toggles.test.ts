@@ -32,7 +32,7 @@ const toggles = {
 } as const;
 
 describe('the toggles of mcp-pruner serve', () => {
-  it('are off except introspection', async () => {
+  it('are off by default, except introspection', async () => {
     const settings = await startedWith([]);
     expect(settings.enableMcpIntrospection).toBe(true);
     for (const key of Object.values(toggles)) expect(settings[key]).toBe(false);
@@ -46,7 +46,7 @@ describe('the toggles of mcp-pruner serve', () => {
     expect(some).toMatchObject({ enableResources: false, enableBulk: true, enableMcpIntrospection: false });
   });
 
-  it('cannot be enabled and disabled at once', async () => {
+  it('cannot be both enabled and disabled', async () => {
     await expect(startedWith(['enable-bulk', 'disable-bulk'])).rejects.toThrow(
       '--enable-bulk and --disable-bulk exclude each other',
     );

@@ -32,7 +32,7 @@ interface Shown {
   readonly texts: readonly { readonly prune_id?: string; readonly left_whole_because?: string }[];
 }
 
-describe('why results were left whole', () => {
+describe('the reason why a result was left whole', () => {
   it('is listed in the report and explained for a conversation', async () => {
     const env = await recorded();
     const { leftWhole } = JSON.parse((await run(['report', '--json'], { env, clock })).out) as {

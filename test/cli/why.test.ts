@@ -63,7 +63,7 @@ function restore(proxy: TestProxy, pruneId: string, change: (body: Record<string
 }
 
 describe('mcp-pruner why', () => {
-  it('gives the rule or score that kept or cut each region, and the goal', async () => {
+  it('shows the rule or score that kept or cut each region, and the goal', async () => {
     const { proxy, cuts } = await pruned();
     const id = cuts[0]?.pruneId ?? '';
     const { code, out } = await why(proxy, id);
@@ -81,7 +81,7 @@ describe('mcp-pruner why', () => {
     }
   });
 
-  it('accounts for every line once, cut exactly where the markers stand', async () => {
+  it('covers every line once, with cuts exactly at the markers', async () => {
     const { proxy, cuts, sourceCuts } = await pruned();
     for (const markers of [cuts, sourceCuts]) {
       const { regions, explained_by } = await whyAsJson(proxy, markers[0]?.pruneId ?? '');

@@ -33,7 +33,7 @@ describe('the documents of the configuration', () => {
     expect(fromFile.warnings).toEqual([]);
   });
 
-  it('config/default.toml documents every key of a file', () => {
+  it('config/default.toml documents every key of a configuration file', () => {
     const text = readFileSync(shipped, 'utf8');
     // a feature is documented by `enable`
     const keys = rows.flatMap(({ setting }) => (setting.toml === null || isFeature(setting) ? [] : [setting.toml]));

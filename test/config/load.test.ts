@@ -72,7 +72,7 @@ describe('loadSettings', () => {
     expect(settings).toMatchObject({ port: 1111, backend: 'heuristic' });
   });
 
-  it('treats an empty list and an empty optional address as none, overriding the file', () => {
+  it('treats an empty list or optional address as no value, which overrides the file', () => {
     const { settings } = loadSettings(
       withFile('[mcp_pruner]\nnever_prune_tools = ["x"]\nswe_pruner_url = "http://127.0.0.1:8000/prune"', {
         env: { MCP_PRUNER_NEVER_PRUNE_TOOLS: '', MCP_PRUNER_SWE_PRUNER_URL: '' },
@@ -94,7 +94,7 @@ describe('loadSettings', () => {
     expect(loadSettings(machine({ env: { MCP_PRUNER_ENABLED: text } })).settings.enabled).toBe(value);
   });
 
-  it('reads lists separated by commas, and numbers as TOML writes them', () => {
+  it('reads comma-separated lists, and numbers in TOML notation', () => {
     const { settings } = loadSettings(
       machine({
         env: { MCP_PRUNER_NEVER_PRUNE_PATHS: ' **/*.md, docs/** ,', MCP_PRUNER_MAX_INPUT_CHARS: '1_000_000' },
@@ -300,7 +300,7 @@ describe('the choice of the backend', () => {
     expect(loadSettings(withFile(file, { env })).settings.backend).toBe(expected);
   });
 
-  it('treats an unknown word as heuristic, with a warning, so that nothing leaves the machine', () => {
+  it('treats an unknown value as heuristic, with a warning, so that nothing leaves the machine', () => {
     const { settings, warnings } = loadSettings(withFile(file, { env: { KIMI_PRUNING_BACKEND: 'magic' } }));
     expect(settings.backend).toBe('heuristic');
     expect(warnings).toEqual([expect.stringMatching(/KIMI_PRUNING_BACKEND = "magic".*heuristic is used/)]);

@@ -31,7 +31,7 @@ describe('the file of the local token', () => {
     expect(readdirSync(join(folder, 'new'))).toEqual(['local-token']);
   });
 
-  it('is not created by reading it, and is replaced if it contains no token', () => {
+  it('is not created by a read, and is replaced if it contains no token', () => {
     const file = join(folder, 'local-token');
     expect(readLocalToken(file)).toBeNull();
     writeFileSync(file, 'short\n', { mode: 0o600 });

@@ -64,7 +64,7 @@ describe('servingProblem', () => {
 });
 
 describe('shownSettings', () => {
-  it('masks secrets that are set, and shows that others are not', () => {
+  it('masks secrets that are set, and shows which are not set', () => {
     const shown = shownSettings(loadSettings(machine({ env: { MCP_PRUNER_AUTH_TOKEN: 'a-long-random-secret' } })));
     expect(JSON.stringify(shown)).not.toContain('a-long-random-secret');
     const byKey = new Map(shown.map(({ key, value }) => [key, value]));

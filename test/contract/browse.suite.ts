@@ -53,7 +53,7 @@ export function browseContract(name: string, open: Open): void {
       expect(c3?.bill).toMatchObject({ dollars: null, dollarsWithout: null });
     });
 
-    it('filters, searches without regard to case or wildcards, sorts and pages', async () => {
+    it('filters, sorts, pages, and searches without regard to case and with literal wildcards', async () => {
       const store = await filled();
       expect(await names(store, { projects: ['shop'] })).toEqual(['c2', 'c1']);
       expect(await names(store, { client: 'claude-cli' })).toEqual(['c2']);

@@ -163,7 +163,7 @@ export function describeDialect(material: DialectMaterial): void {
       }
     });
 
-    it('derives the same meaning from every spelling, and another one from another text', () => {
+    it('derives the same meaning from every spelling, and a different meaning from a different text', () => {
       const meanings = (bytes: Buffer): string[] =>
         scanned(bytes)
           .messages.filter(({ role }) => role !== 'other')

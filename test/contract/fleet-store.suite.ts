@@ -150,7 +150,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await store.graphs.unlock('lock', noEvents)).toBeNull();
     });
 
-    it('keeps the working copy of a transaction apart until it is committed', async () => {
+    it('isolates the working copy of a transaction until it is committed', async () => {
       const { store, events } = await open();
       await store.graphs.commit(aCommit());
       const begin = { graphId: 'g', txId: 't', baseVersion: 1, owner: 'me', note: null, ttlMs: null, text: null };
@@ -167,7 +167,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect((await events()).map(({ kind }) => kind)).toEqual(['graph_committed', 'tx_begun', 'graph_committed']);
     });
 
-    it('ends a transaction by rollback or by time, reported once', async () => {
+    it('ends a transaction by rollback or timeout, and reports the end once', async () => {
       const { store, clock, events } = await open();
       const begin = { graphId: 'g', baseVersion: 0, owner: null, note: null, text: 'x' };
       await store.graphs.begin({ ...begin, txId: 'a', ttlMs: null }, []);
@@ -183,7 +183,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect((await events()).map(({ kind }) => kind)).toEqual(['tx_rolled_back', 'tx_expired']);
     });
 
-    it.runIf(filled)('bounds versions, snapshots and open transactions', async () => {
+    it.runIf(filled)('limits versions, snapshots and open transactions', async () => {
       const { store } = await open();
       for (let version = 0; version < 503; version++) {
         await store.graphs.commit(aCommit({ baseVersion: version, txId: `v${version}`, text: `${version}` }));
@@ -354,7 +354,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect(await events()).toHaveLength(1);
     });
 
-    it('lists the newest first, and drops the oldest ended ones', async () => {
+    it('lists the newest children first, and drops the oldest ended children', async () => {
       const { store } = await open();
       const add = (id: string, over: Partial<ChildRecord>) =>
         store.children.insert({ record: aChild(id, over), spec: {} }, 3);

@@ -35,7 +35,7 @@ const minute = (at: number, limit: number): CounterIncrement => ({ span: 'minute
 /** What any store must do for keys, and for what belongs to projects. */
 export function keysContract(name: string, open: Open): void {
   describe(`the keys of ${name}`, () => {
-    it('are stored, revoked and rotated, and others see each change', async () => {
+    it('are stored, revoked and rotated, and other processes see each change', async () => {
       const store = await open({});
       const other = await (await open({ beside: store })).keys();
       const keys = await store.keys();
@@ -85,7 +85,7 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThanOrEqual(Math.max(...changed.map(({ number }) => number)));
     });
 
-    it('are issued together, read in pages, changed, and marked as used without a change of the keys', async () => {
+    it('are issued together, read in pages, changed, and marked as used without a new generation', async () => {
       const keys = await (await open({})).keys();
       const all = Array.from({ length: 25 }, (_, i) =>
         aKey(`k${String(i).padStart(2, '0')}`, { createdMs: 5 + (i >> 3) }),

@@ -87,7 +87,7 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
       ).toEqual(first);
     });
 
-    it('costs in proportion to its length', () => {
+    it('is cut in CPU time proportional to the length of the text', () => {
       const plan = (chars: number): (() => void) => {
         const large = make(chars);
         return () => void planPrune({ text: large, goal, hints, limits: { maxPruneRatio: 0.9, minKeepLines: 7 } });

@@ -79,7 +79,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(calls).toBe(heard);
     });
 
-    it('adds up what named requests cost', async () => {
+    it('adds up the cost of the named requests', async () => {
       const { ledger } = await open();
       const unpriced = { dollars: null, dollarsWithout: null };
       await ledger.add([aTurn('r1'), aTurn('r2', { dollars: 1, dollarsWithout: 1 }), aTurn('r3', unpriced)], []);
@@ -141,7 +141,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.sums({ sinceDay: '2026-11-20', slice: 'model' })).toHaveLength(1);
     });
 
-    it('bounds the figures of a day, but keeps every figure of the totals', async () => {
+    it('limits the figures of a day, but keeps every figure of the totals', async () => {
       const { ledger } = await open();
       const figures = (project: string): LedgerSum[] => [
         sum({ project }),

@@ -156,7 +156,7 @@ export function recallContract(name: string, open: Open): void {
       expect(idsOf(await search(store, 'needle'))).toEqual([old, now]);
     });
 
-    it('keeps projects apart, and narrows to conversations, tools and paths', async () => {
+    it('keeps projects apart, and filters by conversation, tool and path', async () => {
       const store = await open({});
       const mine = await keep(store, aResult('needle one'), {
         path: '/repo/src/deep/a.ts',
@@ -217,7 +217,7 @@ export function recallContract(name: string, open: Open): void {
       expect((await next.recall.frequencies('p', ['needle'])).withTerm.get('needle') ?? 0).toBe(0);
     });
 
-    it('records compactions once with their retries, and links the conversations that continue from them within the project', async () => {
+    it('records a compaction and its retries once, and links the continuing conversation of the project', async () => {
       const { compactions } = await open({});
       const one = {
         project: 'p',

@@ -124,7 +124,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await segments.conversations('p', 'never')).toHaveLength(0);
       });
 
-      it('gets the time and turn of the last request with it, in this or another conversation', async () => {
+      it('gets the time and turn of the last request that added it, in this or another conversation', async () => {
         const { segments } = await open({});
         const goesOn = { whole: false } as const;
         const seen = async (id: string) => (await segments.findSegments('p', [id])).get(id);
@@ -217,7 +217,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await store.findOriginal(shared)).toBeNull();
       });
 
-      it('includes what a request in progress stored in the meantime', async () => {
+      it('includes texts that a request in progress stored in the meantime', async () => {
         const store = await open({});
         await store.segments.change({ project: 'p', set: [{ ...pin('a'), action: 'delete' }], clear: [] });
         await store.commit({ decisions: [aPrune('late', 'late text')], touch: [] }, 0);

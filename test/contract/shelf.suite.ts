@@ -64,7 +64,7 @@ export function shelfContract(name: string, open: Open): void {
       );
     });
 
-    it('reports from the sixth conversation on, over two days, what an unused tool would save', async () => {
+    it('reports the possible saving of an unused tool from the sixth conversation on, over two days', async () => {
       const store = await open({});
       for (const [i, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
         expect((await see(store, id, { atMs: NOON + (i > 3 ? DAY_MS : 0) })).wouldSave).toBe(0);
@@ -95,7 +95,7 @@ export function shelfContract(name: string, open: Open): void {
     const shelvedOn = (store: StoreHandle, atMs: number, over: object = {}): Promise<ReadonlySet<string>> =>
       store.shelf.updateShelf({ project: 'p', client: 'codex', never: () => false, atMs, ...over });
 
-    it('puts unused tools on the shelf at most once a day, and removes a called one at once', async () => {
+    it('puts unused tools on the shelf at most once a day, and removes a called tool at once', async () => {
       const store = await open({});
       await seeUnused(store, 'fish');
       const atMs = NOON + DAY_MS;

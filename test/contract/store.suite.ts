@@ -170,7 +170,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toEqual(before);
     });
 
-    it('replays the first decision under a key, and still recovers what a second one cut', async () => {
+    it('replays the first decision under a key, and still recovers lines that a second decision cut', async () => {
       const first = aPrune('a', 'text');
       const second = aPrune('b', 'text', { key: first.decision.key, cuts: [] });
       await save(first);
@@ -249,7 +249,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       const saveFor = (conversation: string, ...decisions: NewDecision[]) =>
         store.commit({ decisions, touch: [], conversation }, 1000);
 
-      it('limits what it may store: further originals are refused, existing ones stay usable', async () => {
+      it('limits its stored originals: further ones are refused, existing ones stay usable', async () => {
         const items = [0, 1, 2, 3].map((i) => aPrune(`a ${i}`, text(i)));
         const keys = items.map(({ decision }) => decision.key);
         expect((await saveFor('a', ...items)).refused).toEqual(keys.slice(3));
@@ -435,7 +435,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(store.epoch()).toBe(epoch);
     });
 
-    it('begins a new epoch when the sweep deleted prunes', async () => {
+    it('begins a new epoch when the sweep has deleted prunes', async () => {
       await save(aPrune('a', 'text'));
       clock.now += TTL_MS;
       const epoch = store.epoch();
@@ -469,7 +469,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.refusedConversations()).toEqual(['p1', 'p3', 'p2']);
     });
 
-    it('numbers events without gaps and returns them from any number on, of all runs or of one', async () => {
+    it('numbers events without gaps and returns those of all runs or of one run from any number on', async () => {
       await store.addEvents([anEvent('r1', { n: 1 }), anEvent('r2', { n: 2 })]);
       await store.addEvents([anEvent('r1', { n: 3, text: '\ud800 "é"' })]);
       const all = await store.events({ fromSeq: 0, limit: 10 });

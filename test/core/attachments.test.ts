@@ -20,7 +20,7 @@ const shapes: Readonly<Record<string, string>> = {
 
 describe('a file in a user’s message', () => {
   it.each(Object.entries(shapes))(
-    'is pruned inside its frame, and everything around it stays: %s',
+    'is pruned inside its frame, and everything around it stays unchanged: %s',
     async (_name, content) => {
       const store = openStore();
       const messages = [
@@ -54,7 +54,7 @@ describe('a file in a user’s message', () => {
     }
   });
 
-  it('is pruned together with others, each with its own id', async () => {
+  it('is pruned together with other files, each under its own id', async () => {
     const store = openStore();
     const content = ['a', 'b', 'c']
       .map((name, i) => `<file name="${name}.ts">\n${sourceFile(FUNCTIONS + i)}</file>`)

@@ -50,7 +50,7 @@ describe('a decision about a call', () => {
     expect((await pruner.pruneText(input)).annotations.length).toBeGreaterThan(0);
   });
 
-  it('is the one that was stored first when another store client made it meanwhile', async () => {
+  it('is the one stored first if another store client has made it in the meantime', async () => {
     const store = openStore();
     const first = await openPruner(store).pruneText(input);
     let hidden = true;

@@ -127,7 +127,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect(client.forwarded.size).toBe(4);
   });
 
-  it('gets the same decisions as one that was always sent whole', async () => {
+  it('gets the same decisions as a conversation that was always sent whole', async () => {
     const turns = [turnOf(0, { said: 'Look for voucher_refund_7 in the payments.' }), turnOf(1)];
     const clients = { delta: new Client(turns), whole: new Client(turns) };
     for (const how of ['delta', 'whole'] as const) {
@@ -137,7 +137,7 @@ describe('a conversation in deltas that is sent whole after its connection broke
     expect([...clients.delta.forwarded]).toEqual([...clients.whole.forwarded]);
   });
 
-  it('repeats what was sent even if the settings changed meanwhile, also from another process on the same store', async () => {
+  it('repeats sent results even if the settings have changed, also in another process on the same store', async () => {
     const path = join(tempFolder(), 'store.db');
     const turns = [0, 1].map((n) => turnOf(n, { said: n === 0 ? 'The logs.' : '' }));
     const client = new Client(turns);
@@ -195,7 +195,7 @@ describe('random conversations', () => {
     parts: fc.constantFrom<RewriterParts>({}, {}, { limits: { maxPruneRatio: 0.4, minKeepLines: 5 } }),
   });
 
-  it('forward each result as they first did: in deltas, after drops, whole, and under other settings', async () => {
+  it('forward each result as it was first forwarded: in deltas, after drops, whole, with other settings', async () => {
     const conversation = fc.record({
       turns: fc.array(turn, { minLength: 2, maxLength: 6 }),
       steps: fc.array(step, { minLength: 7, maxLength: 7 }),

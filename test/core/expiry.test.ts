@@ -44,7 +44,7 @@ describe('an original', () => {
   it.each([
     ['that is pruned', false],
     ['of which a pruned request was refused', true],
-  ])('stays alive with all other originals that have markers in a conversation %s', async (_name, isRefused) => {
+  ])('stays available with all other originals that have markers in a conversation %s', async (_name, isRefused) => {
     const clock = manualClock();
     const store = openStore(':memory:', clock);
     const decisions = Array.from({ length: 300 }, (_, i) =>

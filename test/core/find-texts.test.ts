@@ -35,7 +35,7 @@ const ASKED = 'Why does the voucher vanish after the second payment of a basket?
 const asked = { role: 'user', content: ASKED };
 
 describe('the goal of a result', () => {
-  it('consists of the arguments of the call, the words with it, and the newest words of the user', () => {
+  it('consists of the arguments of the call, the words beside it, and the newest words of the user', () => {
     const { goal } = only([
       asked,
       ...toolTurn('c', 'grep', { pattern: 'mergeVoucher', path: 'src' }, LOG, 'I look for the merge.'),
@@ -80,7 +80,7 @@ describe('the goal of a result', () => {
     expect(found?.job.goal).toBe(`x\n${ASKED}`);
   });
 
-  it('of a file consists of the words in its own message, wherever the file is in it', () => {
+  it('consists of the words in the same message for an attached file, wherever the file is in it', () => {
     for (const content of [
       `<file name="src/big.ts">\n${FILE}</file>\n${ASKED}`,
       [
@@ -111,7 +111,7 @@ describe('the goal of a result', () => {
 });
 
 describe('the facts about a result', () => {
-  it('include the file that a call reads, by its own tool or by a shell', () => {
+  it('include the file that a call reads, with a read tool or a shell command', () => {
     for (const [tool, args] of [
       ['read_file', { path: 'src/a.ts' }],
       ['bash', { command: 'cat src/a.ts' }],
@@ -147,7 +147,7 @@ describe('the facts about a result', () => {
     expect(found.map(({ job }) => job.hints.command)).toEqual(['second', 'first']);
   });
 
-  it('follow from the legacy function with its name', () => {
+  it('follow from the legacy function call with the same name', () => {
     const found = only([
       asked,
       { role: 'assistant', content: null, function_call: { name: 'run', arguments: '{"command":"npm test"}' } },
@@ -156,7 +156,7 @@ describe('the facts about a result', () => {
     expect(found.job).toMatchObject({ tool: 'run', hints: { command: 'npm test' } });
   });
 
-  it('describe a file that is read if no call is known', () => {
+  it('describe the result as a file that is read if no call is known', () => {
     expect(only([asked, { role: 'tool', tool_call_id: 'lost', content: LOG }]).job).toMatchObject({
       tool: '',
       hints: { origin: 'read' },
@@ -260,7 +260,7 @@ describe('a result that an agent without native calls sends as a user message', 
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread']);
   });
 
-  it('leaves out later words in the same message, which become the newest goal', () => {
+  it('excludes later words in the same message, which become part of the next goal', () => {
     const header = { type: 'text', text: "[execute_command for 'npm test'] Result:" };
     const feedback = '<feedback>\nNo, look at the shipping dates of the orders\n</feedback>';
     const turn = { role: 'user', content: [header, { type: 'text', text: `${LOG}\n${feedback}` }] };

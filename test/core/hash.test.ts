@@ -43,7 +43,7 @@ describe('pruneIdOf', () => {
 });
 
 describe('fingerprint', () => {
-  it('is the same for texts that differ in volatile values only', () => {
+  it('is the same for texts that differ only in volatile values', () => {
     const at = (time: string, pid: number) => `${time} build ${pid} done in ${pid * 2}ms at 0x${pid.toString(16)}1\n`;
     expect(fingerprint(at('10:00:01', 123))).toBe(fingerprint(at('23:59:59', 99)));
   });
@@ -55,7 +55,7 @@ describe('fingerprint', () => {
     expect(new Set(prints).size).toBe(prints.length);
   });
 
-  it('reads any text, in time that grows with its length', () => {
+  it('accepts any text, and takes time proportional to its length', () => {
     fc.assert(fc.property(anyText, (text) => void fingerprint(text)));
     const startedAt = cpuMs();
     fingerprint('a'.repeat(2_000_000));

@@ -31,7 +31,7 @@ describe('a text that was pruned', () => {
     expect(second.body).toBe(again);
   });
 
-  it('is not pruned again in the same request, before any store has it', async () => {
+  it('is not pruned again in the same request, even before any store contains it', async () => {
     const first = await openRewriter().rewrite(chatBody(oneResult(LOG)));
     const both = [
       ...oneResult(LOG),
@@ -106,7 +106,7 @@ describe('a conversation with a refused pruned request', () => {
     expect((await openRewriter({ store, refused }).rewrite(marked)).refusedBefore).toBe(true);
   });
 
-  it('does not affect other conversations, nor the part before the refusal', async () => {
+  it('does not affect other conversations, nor a request with only its beginning', async () => {
     const store = openStore();
     const refused = new RefusedConversations(store);
     const all = chatBody(longer);

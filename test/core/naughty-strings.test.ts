@@ -88,7 +88,7 @@ const WIRES: Readonly<Record<string, readonly [Dialect, before: string, after: s
 };
 
 it.each(Object.entries(WIRES))(
-  'naughty strings stay as they are in what %s keeps, and come back from what it cuts',
+  'naughty strings stay unchanged in lines that %s keeps, and are recovered from lines that it cuts',
   async (_name, wire) => {
     const [dialect, before, after] = wire;
     for (const spelled of [JSON.stringify, escaped]) {

@@ -31,7 +31,7 @@ const steady = await (async () => {
 })();
 
 describe('each forwarded request', () => {
-  it('begins with the messages of the one before, byte for byte, and is much smaller than the client’s', () => {
+  it('begins with the messages of the previous one, byte for byte, and is much smaller than the client’s', () => {
     steady.forEach((body, turn) => {
       const before = steady[turn - 1];
       if (before) expect(body.subarray(0, messageBytes(before).length).equals(messageBytes(before))).toBe(true);
@@ -153,7 +153,7 @@ describe('a decision once made', () => {
     expect(after.body.equals(before.body)).toBe(true);
   });
 
-  it('to leave a text whole because of its markers lasts as long as requests contain them', async () => {
+  it('to leave a text whole because of its markers lasts, like the originals, while requests contain them', async () => {
     const clock = manualClock();
     const store = openStore(join(tempFolder(), 'store.db'), clock);
     const first = await openRewriter({ store, clock }).rewrite(chatBody(oneResult(log)));

@@ -48,7 +48,7 @@ describe('a request of many large messages', () => {
     expect(pieces).toBeGreaterThan(5);
   });
 
-  it('takes no turns if it is small', async () => {
+  it('is read without extra turns if it is small', async () => {
     expect(await piecesOf(3)).toEqual({ pieces: 0, found: 3 });
   });
 });

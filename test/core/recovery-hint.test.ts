@@ -123,7 +123,7 @@ describe('the recovery hint', () => {
     expect(await turn([named])).toEqual(sent);
   });
 
-  it('is absent from a text that an older version decided', async () => {
+  it('is absent from a text for which an older version made the decision', async () => {
     const text = serverLog(120);
     const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
     const hints = { origin: 'command' } as const;

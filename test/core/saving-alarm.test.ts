@@ -41,7 +41,7 @@ describe('the cause of an alarm', () => {
     expect(alarmOf(counts, { ...SETTINGS, hasDefaultSizes: false }).cause).toBe('settings');
   });
 
-  it('is found over all codes with the same cause, and is unknown if no cause has half of the requests', () => {
+  it('is found across all codes of a cause, and is unknown if no cause covers half of the requests', () => {
     expect(alarmOf(countsOf({ exempt: 20, input_too_large: 10, reread: 20 }), SETTINGS)).toMatchObject({
       cause: 'settings',
       code: 'exempt',

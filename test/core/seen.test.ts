@@ -124,7 +124,7 @@ describe('observers of requests', () => {
     expect(reads[1]).toBe(reads[0]);
   });
 
-  it('and the pipeline allocate little for a body that is sent again, however long it is', async () => {
+  it('and the pipeline allocate little memory for a resent body of any length', async () => {
     for (const [turns, kilobytes] of [
       [50, KB_RESENT],
       [500, KB_RESENT_LONG],

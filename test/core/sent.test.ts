@@ -113,7 +113,7 @@ describe('a message that was sent before is repeated', () => {
     expect(first.body.length).toBeLessThan(wrapped.length);
   });
 
-  it('in a file of the user’s words', async () => {
+  it('in a file attached to the user’s words', async () => {
     const path = join(tempFolder(), 'store.db');
     const asked = [{ role: 'user', content: `Why?\n<file path="a.log">\n${LOG}\n</file>\nLook at the payments.` }];
     const first = await openRewriter({ store: openStore(path) }).rewrite(chatBody(asked));
@@ -122,7 +122,7 @@ describe('a message that was sent before is repeated', () => {
     expectRepeated(first.body, (await later.rewrite(chatBody([...asked, ANSWER, ...asked]))).body);
   });
 
-  it('if its original is lost, which is stored again from the request before it is forwarded', async () => {
+  it('even if its original is lost, which is stored again from the request before it is forwarded', async () => {
     const { path, clock, store, first } = await sentOnce();
     clock.now += TTL_MS * 20;
     while (await store.sweep());
@@ -144,7 +144,7 @@ describe('a message that was sent before is repeated', () => {
     }
   });
 
-  it('whatever instructions are before it now', async () => {
+  it('whatever instructions now precede it', async () => {
     const { path, clock, first } = await sentOnce();
     const [, ...rest] = SECOND;
     const later = await openRewriter({ store: openStore(path, clock), clock }).rewrite(
@@ -221,7 +221,7 @@ describe('a history that was answered before the proxy saw it', () => {
     expect(contentAt(lost.body, 3)).toBe(LOG);
   });
 
-  it('is cut as before if the provider refuses it whole, and is known from then on', async () => {
+  it('is cut as before if the provider refuses it whole, and is recognised from then on', async () => {
     const { first } = await sentOnce();
     const path = join(tempFolder(), 'other.db');
     const pipeline = openPipeline({ store: openStore(path) });
@@ -256,7 +256,7 @@ describe('a first request', () => {
   });
 
   it.each(['the next request', 'the end of the process'])(
-    'counts as accepted after a restart although the store was locked when the answer came, once %s has recorded it',
+    'counts as accepted after a restart, even if the store was locked, once %s has recorded it',
     async (when) => {
       const path = join(tempFolder(), 'store.db');
       const store = failing(openStore(path), ['commit']);
@@ -274,7 +274,7 @@ describe('a first request', () => {
     },
   );
 
-  it('leaves no record that a later one would repeat if it took too long', async () => {
+  it('leaves no record for later requests to repeat if it took too long', async () => {
     const path = join(tempFolder(), 'store.db');
     let release = (): void => {};
     const waiting = new Promise<void>((resolve) => {

@@ -76,7 +76,7 @@ describe('lines that a shell command has already shown', () => {
     expect(await inProject('b', part(1, 299))).toEqual(['cut']);
   });
 
-  it('do not exist in a conversation without such a command', async () => {
+  it('are not recognised in a conversation without such a command', async () => {
     const { verdict } = await lastOf(() => [['tail -300 app.log', part(300, 600)]]);
     expect(verdict).toBe('cut');
   });

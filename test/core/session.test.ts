@@ -26,7 +26,7 @@ describe('the session of a request', () => {
     expect(namedIn(anthropicMessages, { messages, tools })).toBe('');
   });
 
-  it('is the first present name of the list', () => {
+  it('is taken from the first source that names one', () => {
     const of = { ...userId('user_0_session_in-metadata'), prompt_cache_key: 'key' };
     const all = { claudeCode: 'claude', codex: 'codex', others: 'affinity' };
     expect(namedIn(anthropicMessages, of, all)).toBe('claude');
@@ -58,7 +58,7 @@ function namesAt(clock = manualClock()) {
 }
 
 describe('the shown id of a conversation', () => {
-  it('is the hash of its first words without a session, and begins with the session’s hash otherwise', () => {
+  it('is the hash of the first words if there is no session, else begins with the session’s hash', () => {
     const { nameOf } = namesAt();
     expect(nameOf('a')).toBe(CONTENT);
     const [one, other] = [nameOf('a', { session: 's1' }), nameOf('a', { session: 's2' })];
@@ -84,7 +84,7 @@ describe('the shown id of a conversation', () => {
     expect(nameOf('a', { wire: 'gemini', session: 's' })).toMatch(/^[0-9a-f]{12}-[0-9a-f]{32}$/);
   });
 
-  it('stays for a retry of a first request that is under way or failed, for ten minutes', () => {
+  it('stays the same for ten minutes for a retry of a first request that is in progress or failed', () => {
     const { names, clock, nameOf } = namesAt();
     const first = nameOf('a');
     expect(nameOf('a')).toBe(first);
@@ -97,7 +97,7 @@ describe('the shown id of a conversation', () => {
     expect(nameOf('a', { session: 's' })).not.toBe(other);
   });
 
-  it('is new for the same first words in other bytes, and for words that were answered', () => {
+  it('is new if the same first words come in different bytes, or were already answered', () => {
     const { names, nameOf } = namesAt();
     const first = nameOf('a');
     const second = nameOf('a', { body: Buffer.from('another model') });

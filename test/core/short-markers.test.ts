@@ -18,7 +18,7 @@ const FIRST = oneResult(LOG);
 const ANSWER: Message = { role: 'assistant', content: 'The gateway refused them.' };
 const isMarker = (line: string): boolean => line.startsWith('⟦PRUNÉ');
 
-it('a short marker reads back as its lines, without an id or a reason, and a full one as before', () => {
+it('a short marker is parsed to its lines, without an id or a reason, and a full marker as before', () => {
   expect(parseMarker('⟦PRUNÉ: lignes 3-9 (7)⟧')).toEqual({ pruneId: '', startLine: 3, endLine: 9, reason: '' });
   expect(formatShortMarker({ startLine: 3, endLine: 9 })).toBe('⟦PRUNÉ: lignes 3-9 (7)⟧');
   expect(parseMarker('⟦PRUNÉ: lignes 3-9 (8)⟧')).toBeNull();
@@ -66,7 +66,7 @@ describe('a text that quotes a marker', () => {
     expect(next.subarray(0, sent.length).equals(sent)).toBe(true);
   });
 
-  it('keeps the short markers with which an earlier version sent it', async () => {
+  it('keeps the short markers that an earlier version sent', async () => {
     const store = openStore();
     const withoutFull = <T>(write: T): T =>
       JSON.parse(JSON.stringify(write, (key, value) => (key === 'full' ? undefined : value)));

@@ -74,7 +74,7 @@ describe.each(
     return out;
   }
 
-  it('are cut once, pass whole when the file is read again, and never change between requests', async () => {
+  it('are cut once, pass whole when the file is read again, and keep each request a prefix of the next', async () => {
     const [first = '', second = '', third = ''] = await sent(join(tempFolder(), 'store.db'), TURNS);
     expect(first.length).toBeLessThan(bodyOf(TURNS.slice(0, 3)).length * 0.7);
     expect(second.startsWith(first)).toBe(true);

@@ -69,7 +69,7 @@ describe('the time limit of a text', () => {
     expect(isReached()).toBe(true);
   });
 
-  it('is the time on the wall clock if its caller set one', () => {
+  it('is wall-clock time if the caller set the limit', () => {
     let now = 1_000;
     vi.spyOn(performance, 'now').mockImplementation(() => now);
     const isReached = limitReached({ deadline: 1_500 });
@@ -106,7 +106,7 @@ describe('a request that waits for its decisions', () => {
     expect(await intervalsWaited(patienceOf(10_000), 500)).toBe(6);
   });
 
-  it('waits for 90 seconds where the provider verifies the history, whatever the setting', async () => {
+  it('waits for 90 seconds if the provider verifies the history, whatever the setting', async () => {
     for (const timeoutMs of [10, 10_000]) {
       expect(patienceOf(timeoutMs, true)).toEqual({ intervalMs: 90_000, intervals: 1 });
     }

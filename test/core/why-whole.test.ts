@@ -22,7 +22,7 @@ describe('a result passes whole', () => {
     expect(why('Read', {}, { said, files: ['logs/server.log'] })).toBe('');
   });
 
-  it('not if its call asks a question, whatever names the file and however few lines are read', () => {
+  it('but not if its call asks a question, whatever names the file and however few lines are read', () => {
     const asked = { file_path: 'src/parse-args.ts', context_focus_question: 'Which flags are read?' };
     expect(why('Read', asked, { said: 'fix parse-args.ts', files: ['src/parse-args.ts'] })).toBe('');
     expect(why('Read', { ...asked, offset: 300, limit: 150 })).toBe('');

@@ -15,7 +15,7 @@ function withoutLooks({ writes, statements, by }: SqlCounts) {
   return { writes, statements: statements - (by.get('PRAGMA data_version') ?? 0) };
 }
 
-it('a turn and a repeated request take few statements and write transactions', async () => {
+it('a turn and a repeated request need few statements and write transactions', async () => {
   const counts = countedSql();
   const proxy = await startProxy(await startUpstream());
   const reader = new (sqliteDriver())(proxy.dbPath, { readonly: true });

@@ -46,7 +46,7 @@ async function kilobytesOf(server: MeasuredProcess, body: Buffer, before: number
 }
 
 describe('the memory of a server', () => {
-  it('grows little with requests that contain nothing new', async () => {
+  it('is allocated sparingly for requests that contain nothing new', async () => {
     const server = await started();
     const small = chatBody([USER, { role: 'user', content: 'Go on. '.repeat(240) }]);
     // before recall and facts were made leaner and now, side by side on a busy machine: 194 and 178, 235 and 192

@@ -23,7 +23,7 @@ function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
 }
 
 describe('the cut runs', () => {
-  it('join lines worth less than their tokens, and single better lines between them', () => {
+  it('join lines worth less than their tokens, and single more valuable lines between them', () => {
     expect(chooseRuns(choice([9, 0, 0, 0, 9, 9]))).toEqual([{ from: 1, to: 3 }]);
     expect(chooseRuns(choice([9, 0, 0, 0, 1.2, 0, 0, 9]))).toEqual([{ from: 1, to: 6 }]);
   });
@@ -41,7 +41,7 @@ describe('the cut runs', () => {
     expect(chooseRuns(choice([0, 0, 0, 0, 0, 9], { glued }))).toEqual([{ from: 0, to: 2 }]);
   });
 
-  it('stay within the budget, the cheapest first', () => {
+  it('stay within the budget, and use it for the cheapest runs first', () => {
     const runs = chooseRuns(choice([0.1, 0.1, 0.1, 0.1, 9, 0, 0, 0, 0], { budget: 4 }));
     expect(runs).toEqual([{ from: 5, to: 8 }]);
   });
@@ -56,7 +56,7 @@ describe('the budget', () => {
   const view = (lines: number, chars = 10): View => viewText(`${'x'.repeat(chars - 1)}\n`.repeat(lines), 0);
   const limits = (maxPruneRatio: number): Limits => ({ maxPruneRatio, minKeepLines: 20 });
 
-  it('is the smaller of both limits', () => {
+  it('is the smaller of the two limits', () => {
     expect(budgetOf(view(100), { limits: limits(0.9) })).toBe(80);
     expect(budgetOf(view(100), { limits: limits(0.29) })).toBe(29);
     expect(budgetOf(view(10), { limits: limits(0.9) })).toBe(-10);

@@ -49,7 +49,7 @@ int x;
     expect(blockAround('flush.c', text, 'void flush')).toEqual([1, 7]);
   });
 
-  it('continues after a text that begins in the first column', () => {
+  it('continues after string content that begins in the first column', () => {
     const text = `export function usage() {
   return \`
 usage: tool [options]

@@ -39,7 +39,7 @@ function cutLines(text: string, dial: Dial | undefined, hints: Hints, goal = '')
 describe('the dial', () => {
   const help = { origin: 'command', command: 'tool --help' } as const;
 
-  it('beyond careful, cuts an output that passes whole', () => {
+  it('beyond careful, cuts an output that otherwise passes whole', () => {
     expect(cutLines(manual(90), undefined, help)).toBe(0);
     for (const dial of ['balanced', 'bold'] as const) expect(cutLines(manual(90), dial, help)).toBeGreaterThan(10);
   });
@@ -50,7 +50,7 @@ describe('the dial', () => {
     expect(cutLines(hits(130), 'bold', rg)).toBe(cutLines(hits(130), undefined, rg));
   });
 
-  it('bold, cuts a file from 1,500 saved tokens on; balanced does not', () => {
+  it('at bold, cuts a file from 1,500 saved tokens on, but not at balanced', () => {
     const hints = { origin: 'read', path: 'src/orders.ts' } as const;
     const cut = (dial?: Dial): number => cutLines(sourceFile(60), dial, hints, 'fix loadOrder3');
     expect([cut(), cut('balanced')]).toEqual([0, 0]);
@@ -110,18 +110,21 @@ describe('a search with thousands of similar hits in few files', () => {
     expect(cutLines(text, undefined, { origin: 'command', command: "rg 'fn '" }, goal)).toBeGreaterThan(1_500);
   });
 
-  it.each(['careful', 'balanced', 'bold'])('is cut on its way to the provider: %s', async (boldness) => {
-    const upstream = await startUpstream();
-    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_BOLDNESS: boldness } });
-    const text = hits(1_900);
-    const [system, , ...call] = oneResult(text, { args: { command: "rg 'fn '" } });
-    for (const question of ['Which fn reads alpha_charlie?', 'List every fn of the project, please.']) {
-      await (
-        await proxy.chat(chatBody([system, { role: 'user', content: question }, ...call].flatMap((one) => one ?? [])))
-      ).text();
-      const sent = contentAt(upstream.last.body, -1);
-      expect(sent.length).toBeLessThan(text.length / 4);
-      expect(markersIn(sent).length).toBeGreaterThan(0);
-    }
-  });
+  it.each(['careful', 'balanced', 'bold'])(
+    'is cut on its way to the provider at every setting: %s',
+    async (boldness) => {
+      const upstream = await startUpstream();
+      const proxy = await startProxy(upstream, { env: { MCP_PRUNER_BOLDNESS: boldness } });
+      const text = hits(1_900);
+      const [system, , ...call] = oneResult(text, { args: { command: "rg 'fn '" } });
+      for (const question of ['Which fn reads alpha_charlie?', 'List every fn of the project, please.']) {
+        await (
+          await proxy.chat(chatBody([system, { role: 'user', content: question }, ...call].flatMap((one) => one ?? [])))
+        ).text();
+        const sent = contentAt(upstream.last.body, -1);
+        expect(sent.length).toBeLessThan(text.length / 4);
+        expect(markersIn(sent).length).toBeGreaterThan(0);
+      }
+    },
+  );
 });

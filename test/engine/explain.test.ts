@@ -36,7 +36,7 @@ describe('explainPlan', () => {
     expect(cut).toEqual(plan.cuts.map(({ startLine, endLine }) => [startLine, endLine]));
   });
 
-  it('names the rule that keeps a line, or the words of the goal', () => {
+  it('names the rule or the goal words that keep a line', () => {
     const { regions, terms, threshold } = explainPlan(input);
     expect(regions.find(({ startLine, endLine }) => startLine <= 2 && endLine >= 2)).toMatchObject({
       kept: true,

@@ -125,7 +125,7 @@ describe('a large text', () => {
     expect([failing, missing, ended].map(({ mainThread }) => mainThread.jobs.length)).toEqual([1, 1, 1]);
   });
 
-  it('is decided on this thread if the server ends meanwhile', async () => {
+  it('is decided on this thread if the server ends in the meantime', async () => {
     const { ask, mainThread, decider } = open({ program: program("parentPort.on('message', () => {});") });
     const waiting = [ask(LARGE), ask(LARGE)];
     await decider.close();
