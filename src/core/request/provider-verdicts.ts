@@ -42,6 +42,7 @@ export class AcceptedCuts {
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
     const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
+    if (sent.length === 0) return;
     this.#sent.add(sent);
     await this.#late.write(sent, NOTE_WAIT_MS);
   }

@@ -28,6 +28,7 @@ export class LateRecords {
 
   /** Writes the waiting records; existing ones stay as they are. Never rejects. */
   async flush(): Promise<void> {
+    if (this.#waiting.size === 0) return;
     const sent = [...this.#waiting.values()];
     this.#waiting.clear();
     await this.write(sent, WAIT_MS);
@@ -39,7 +40,6 @@ export class LateRecords {
    * @param waitMs - maximum wait for another writer of the store, in milliseconds
    */
   async write(sent: readonly SentMessage[], waitMs: number): Promise<void> {
-    if (sent.length === 0) return;
     try {
       await this.#store.commit({ decisions: [], touch: [], sent }, waitMs);
     } catch (cause) {
