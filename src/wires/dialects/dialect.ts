@@ -104,7 +104,7 @@ export interface RequestHead {
   readonly previous: string;
   /** The provider stores the history in a thread, or is asked to. */
   readonly thread: boolean;
-  /** A field outside the messages shows that model reasoning is part of the conversation. */
+  /** The conversation contains model reasoning, or its next answer may, although no message is marked as reasoning. */
   readonly reasoning: boolean;
   /** The client itself has the provider clear parts of the history. */
   readonly managesContext?: boolean;
