@@ -110,40 +110,37 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(other.body.equals(cold.body)).toBe(true);
   });
 
-  it.skipIf(!hasPostgres)(
-    'gets one decision for all replicas on one PostgreSQL, even if two decide at the same time',
-    async () => {
-      const clock = manualClock();
-      const url = await database();
-      const opened = async () => {
-        const store = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
-        afterwards(() => store.close());
-        await store.ready();
-        return store;
-      };
-      const session = new Session({ clock, store: await opened() }).read(14);
-      const { messages } = session.work;
-      const { conversationId } = await session.send();
-      const one = session.replica;
-      await one.store.ledger.add([turnOf(conversationId, clock.now)], []);
-      const parts = { cold: 'on', minPruneChars: 1e9, clock } as const;
-      const two = new Replica({ ...parts, store: await opened() });
-      const three = new Replica({ ...parts, store: await opened() });
-      clock.now += 31 * MINUTE;
-      const [first, same] = await Promise.all([one.send(messages), two.send(messages)]);
-      expect(aside(first).length).toBeGreaterThan(5);
-      expect(same.body.equals(first.body)).toBe(true);
-      expect((await three.send(messages)).body.equals(first.body)).toBe(true);
-      expect(three.steps).toEqual([]);
-      clock.now += MINUTE;
-      const last = messageBytes(first.body);
-      for (const other of [three, two, one]) {
-        const { body } = await other.send([...messages, { role: 'user', content: 'Go on.' }]);
-        expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
-      }
-      expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
-    },
-  );
+  it.skipIf(!hasPostgres)('gets one decision for all replicas, even if two decide at once', async () => {
+    const clock = manualClock();
+    const url = await database();
+    const opened = async () => {
+      const store = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
+      afterwards(() => store.close());
+      await store.ready();
+      return store;
+    };
+    const session = new Session({ clock, store: await opened() }).read(14);
+    const { messages } = session.work;
+    const { conversationId } = await session.send();
+    const one = session.replica;
+    await one.store.ledger.add([turnOf(conversationId, clock.now)], []);
+    const parts = { cold: 'on', minPruneChars: 1e9, clock } as const;
+    const two = new Replica({ ...parts, store: await opened() });
+    const three = new Replica({ ...parts, store: await opened() });
+    clock.now += 31 * MINUTE;
+    const [first, same] = await Promise.all([one.send(messages), two.send(messages)]);
+    expect(aside(first).length).toBeGreaterThan(5);
+    expect(same.body.equals(first.body)).toBe(true);
+    expect((await three.send(messages)).body.equals(first.body)).toBe(true);
+    expect(three.steps).toEqual([]);
+    clock.now += MINUTE;
+    const last = messageBytes(first.body);
+    for (const other of [three, two, one]) {
+      const { body } = await other.send([...messages, { role: 'user', content: 'Go on.' }]);
+      expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
+    }
+    expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
+  });
 
   it('stays whole if cold stashing is switched off', async () => {
     const session = new Session({ cold: 'off' }).read(14);
@@ -256,28 +253,25 @@ describe('a conversation that continues after its cache has expired', () => {
     expect(Math.max(...aside(await session.pause(31).send()))).toBe(session.work.messages.length - 13);
   });
 
-  it.each(['on', 'measure'] as const)(
-    'has results stashed that another conversation has read as well: %s',
-    async (cold) => {
-      const clock = manualClock();
-      const store = openStore(':memory:', clock, 1_000 * MINUTE);
-      const counted = [];
-      for (const question of ['Why does the checkout fail?', 'Why is the mailer slow?']) {
-        const session = new Session({ cold, clock, store, minPruneChars: 1_000 });
-        session.work.messages[1] = { role: 'user', content: question };
-        session.work.tool('bash', { command: `echo ${question}` }, question);
-        if (counted.length > 0) session.work.idle(2); // calls have other ids
-        session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
-        session.read(14);
-        await session.send();
-        await session.pause(31).send();
-        const { conversations, results } = session.replica.sums[0]?.fields ?? {};
-        counted.push({ conversations, results });
-      }
-      expect(counted[0]).toEqual({ conversations: 1, results: 9 });
-      expect(counted[1]).toEqual(counted[0]);
-    },
-  );
+  it.each(['on', 'measure'] as const)('has results stashed that another one has read: %s', async (cold) => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock, 1_000 * MINUTE);
+    const counted = [];
+    for (const question of ['Why does the checkout fail?', 'Why is the mailer slow?']) {
+      const session = new Session({ cold, clock, store, minPruneChars: 1_000 });
+      session.work.messages[1] = { role: 'user', content: question };
+      session.work.tool('bash', { command: `echo ${question}` }, question);
+      if (counted.length > 0) session.work.idle(2); // calls have other ids
+      session.work.tool('bash', { command: 'npm start' }, serverLog(300, 1));
+      session.read(14);
+      await session.send();
+      await session.pause(31).send();
+      const { conversations, results } = session.replica.sums[0]?.fields ?? {};
+      counted.push({ conversations, results });
+    }
+    expect(counted[0]).toEqual({ conversations: 1, results: 9 });
+    expect(counted[1]).toEqual(counted[0]);
+  });
 
   it('stashes no results below 3,000 tokens', async () => {
     const session = new Session().read(9);
@@ -297,15 +291,12 @@ describe('a conversation that continues after its cache has expired', () => {
 });
 
 describe('a change', () => {
-  it.each(['model', 'tools', 'system'])(
-    'of the %s counts as a cold moment, because it clears the cache',
-    async (why) => {
-      const session = new Session().read(14);
-      await session.send({ [why]: 'another' });
-      expect(aside(await session.send()).length).toBeGreaterThan(5);
-      expect(session.replica.steps).toMatchObject([{ why }]);
-    },
-  );
+  it.each(['model', 'tools', 'system'])('of the %s is a cold moment, because it clears the cache', async (why) => {
+    const session = new Session().read(14);
+    await session.send({ [why]: 'another' });
+    expect(aside(await session.send()).length).toBeGreaterThan(5);
+    expect(session.replica.steps).toMatchObject([{ why }]);
+  });
 
   it('of the model is not assumed if an answer names a model that its request did not name', async () => {
     const session = new Session().read(14);

@@ -26,26 +26,23 @@ const NO_JSON = [
   ...['"\xff"', '"\xc0\x80"', '"\xed\xa0\x80"', '"\xe2\x82"'], // no UTF-8
 ];
 
-it.each(Object.entries(WIRES))(
-  'a body with a member that is not valid JSON passes through %s byte for byte',
-  async (path, whole) => {
-    const upstream = await startUpstream();
-    const env = { MCP_PRUNER_GEMINI_URL: `${upstream.url}/v1beta`, MCP_PRUNER_ANTHROPIC_URL: `${upstream.url}/v1` };
-    const proxy = await startProxy(upstream, { env });
-    const post = async (body: Buffer): Promise<Buffer> => {
-      await send(`${proxy.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
-      return upstream.last.body;
-    };
-    const text = JSON.stringify(whole);
-    for (const value of NO_JSON) {
-      const body = Buffer.from(`${text.slice(0, -1)},"metadata":{"b":${value}}}`, 'latin1');
-      expect([value, (await post(body)).equals(body)]).toEqual([value, true]);
-    }
-    const health = async (): Promise<unknown> => (await fetch(`${proxy.url}/health`)).json();
-    await expect.poll(health).toMatchObject({ not_understood: { body_not_understood: NO_JSON.length } });
-    expect((await post(Buffer.from(`${text.slice(0, -1)},"metadata":{"b":"\\u12a4"}}`))).includes('PRUN')).toBe(true);
-  },
-);
+it.each(Object.entries(WIRES))('a body with an invalid JSON member passes %s byte for byte', async (path, whole) => {
+  const upstream = await startUpstream();
+  const env = { MCP_PRUNER_GEMINI_URL: `${upstream.url}/v1beta`, MCP_PRUNER_ANTHROPIC_URL: `${upstream.url}/v1` };
+  const proxy = await startProxy(upstream, { env });
+  const post = async (body: Buffer): Promise<Buffer> => {
+    await send(`${proxy.url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    return upstream.last.body;
+  };
+  const text = JSON.stringify(whole);
+  for (const value of NO_JSON) {
+    const body = Buffer.from(`${text.slice(0, -1)},"metadata":{"b":${value}}}`, 'latin1');
+    expect([value, (await post(body)).equals(body)]).toEqual([value, true]);
+  }
+  const health = async (): Promise<unknown> => (await fetch(`${proxy.url}/health`)).json();
+  await expect.poll(health).toMatchObject({ not_understood: { body_not_understood: NO_JSON.length } });
+  expect((await post(Buffer.from(`${text.slice(0, -1)},"metadata":{"b":"\\u12a4"}}`))).includes('PRUN')).toBe(true);
+});
 
 describe('a request’s body', () => {
   it('of twenty megabytes is pruned and forwarded', async () => {

@@ -99,17 +99,14 @@ describe('requests to the upstream', () => {
     expect(forward.seen).toEqual([]);
   });
 
-  it.each(['/v1/chat/completions', '/v1/embeddings'])(
-    'for %s over https ask HTTPS_PROXY for a tunnel',
-    async (path) => {
-      const upstream = await startUpstream();
-      const forward = await startForwardProxy();
-      const proxy = await startProxy(`https://model.test:${upstream.port}/v1`, { env: { HTTPS_PROXY: forward.url } });
-      // what is behind the tunnel speaks no TLS: the way is what counts here
-      expect((await send(`${proxy.url}${path}`, { method: 'POST', body: '{"messages":[]}' })).status).toBe(502);
-      expect(forward.seen).toContain(`CONNECT model.test:${upstream.port}`);
-    },
-  );
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('for %s over https use an HTTPS_PROXY tunnel', async (path) => {
+    const upstream = await startUpstream();
+    const forward = await startForwardProxy();
+    const proxy = await startProxy(`https://model.test:${upstream.port}/v1`, { env: { HTTPS_PROXY: forward.url } });
+    // what is behind the tunnel speaks no TLS: the way is what counts here
+    expect((await send(`${proxy.url}${path}`, { method: 'POST', body: '{"messages":[]}' })).status).toBe(502);
+    expect(forward.seen).toContain(`CONNECT model.test:${upstream.port}`);
+  });
 });
 
 describe('a call to a remote backend', () => {

@@ -53,22 +53,19 @@ describe('a call cancelled by the client', () => {
     expect(client.lines).toHaveLength(1);
   });
 
-  it.skipIf(process.platform !== 'linux')(
-    'also ends processes that left the process group of the command',
-    async () => {
-      const client = new RawClient();
-      const file = join(folder, `strays-${Math.random()}`);
-      const id = client.start('bash', {
-        command: `(setsid sleep 1000 & echo $! > ${file}.new); mv ${file}.new ${file}; sleep 1000`,
-      });
-      const started = async () => readFileSync(file, 'utf8').trim().split(' ').map(Number);
-      await soon(() => started().catch(() => [])).toHaveLength(1);
-      const pids = await started();
-      expect(pids.filter(isAlive)).toEqual(pids);
-      client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
-      await allGone(pids);
-    },
-  );
+  it.skipIf(process.platform !== 'linux')('also ends processes that left the command’s group', async () => {
+    const client = new RawClient();
+    const file = join(folder, `strays-${Math.random()}`);
+    const id = client.start('bash', {
+      command: `(setsid sleep 1000 & echo $! > ${file}.new); mv ${file}.new ${file}; sleep 1000`,
+    });
+    const started = async () => readFileSync(file, 'utf8').trim().split(' ').map(Number);
+    await soon(() => started().catch(() => [])).toHaveLength(1);
+    const pids = await started();
+    expect(pids.filter(isAlive)).toEqual(pids);
+    client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    await allGone(pids);
+  });
 
   it('no longer waits for the pruner', async () => {
     const pruner = new FakeSwePruner();

@@ -28,96 +28,93 @@ async function erase(place: Place, ...args: string[]) {
 const later = (text: string): readonly Message[] => toolTurn('call_2', 'bash', { command: 'journalctl' }, text);
 
 describe.each(PLACES)('the data of a project on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)(
-    'is erased with a proof while its conversation continues; data that other projects need stays',
-    async () => {
-      const place = await open();
-      const at = { env: place, clock: { nowMs: () => Date.now() } };
-      const stage = await startTeam(place);
-      const { web, api } = await members(stage, place, ['web', 'api']);
-      const begin = oneResult(aLog(1));
-      const turn = async (member: Member, ...more: readonly Message[]): Promise<Buffer> => {
-        const { status } = await member.send('/v1/chat/completions', chatBody([...begin, ...more]), PROVIDER);
-        expect(status).toBe(200);
-        return stage.upstream.requests.at(-1)?.body ?? Buffer.alloc(0);
-      };
-      const idsIn = (body: Buffer): string[] =>
-        [...body.toString().matchAll(/prune_id=(prn_\w{12})/g)].map(([, id = '']) => id);
-      await turn(web);
-      const sent = await turn(web, ...later(aLog(2)));
-      await turn(api);
-      const ofApi = await turn(api, ...later(aLog(3)));
-      const [shared = ''] = idsIn(sent);
-      const own = idsIn(sent).find((id) => !idsIn(ofApi).includes(id)) ?? '';
-      expect([idsIn(ofApi)[0], own]).toEqual([shared, expect.stringMatching(/^prn_/)]);
-      const spent = async (project: string): Promise<unknown> => {
-        const { out } = await run(['report', '--by', 'project', '--json', '--project', project], {
-          env: place,
-          clock: { nowMs: () => Date.now() },
-        });
-        return (JSON.parse(out) as { rows: unknown[] }).rows.length;
-      };
-      await until(async () => (await spent('web')) === 1 && (await spent('api')) === 1);
-      await until(async () => JSON.stringify(await web.page('conversations')).includes('"requests":2'));
-
-      const dry = await erase(place, '--project', 'web', '--dry-run');
-      expect([dry.code, dry.err]).toEqual([0, '']);
-      expect(dry.document).toMatchObject({ dry_run: true, conversations: 1, complete: false });
-      expect(dry.document.texts_shared).toBeGreaterThan(0);
-
-      const { code, err, text, document } = await erase(place, '--project', 'web');
-      expect([code, err, document.complete, document.searched_again.found]).toEqual([0, '', true, 0]);
-      for (const table of [
-        'prune',
-        'snapshot',
-        'decision',
-        'conversation',
-        'segment',
-        'ledger_turn',
-        'ledger_sum',
-        'ledger_state',
-        'event',
-        'recall',
-      ]) {
-        expect([table, document.rows[table]]).toEqual([table, { before: expect.any(Number), after: 0 }]);
-      }
-      if (place.MCP_PRUNER_DATABASE_URL === undefined) {
-        expect(document.files).toMatchObject({ found: 0, samples: expect.toSatisfy((count: number) => count > 2) });
-        for (const file of [stage.dbPath, `${stage.dbPath}-wal`]) expect(readFileSync(file).includes(own)).toBe(false);
-      }
-      expect(JSON.stringify(await web.recover(own))).toContain('error');
-      expect(JSON.stringify(await web.recover(shared))).toContain('error');
-      expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
-      expect([await spent('web'), await spent('api')]).toEqual([0, 1]);
-
-      const trail = (await run(['report', '--live', '--once', '--json', '--since', '1d', '--kind', 'erasure'], at)).out;
-      expect(trail).toContain(createHash('sha256').update(text).digest('hex'));
-      expect(trail).not.toContain('web');
-
-      const again = await turn(web, ...later(aLog(2)), ...[{ role: 'user', content: 'Go on.' }]);
-      const cut = sent.toString().slice(0, sent.lastIndexOf('prune_id=') + 30);
-      expect(again.toString().startsWith(cut)).toBe(true);
-      expect(JSON.stringify(await web.recover(own))).toContain('raw_text');
-
-      const tom = new Member(stage, await keys(place, 'create', '--name', 'tom', '--project', 'api'));
-      const ofTom = await tom.prunes(stage, aLog(4), 'Why did it fail?');
-      const dollars = async () => JSON.stringify(await run(['report', '--by', 'key', '--json'], at));
-      await until(async () => (await dollars()).includes('tom'));
-      expect(await erase(place, '--key', 'tom')).toMatchObject({
-        code: 1,
-        err: expect.stringContaining('revoke tom first'),
+  it.skipIf(!runs)('is erased with a proof while its conversation continues; shared data stays', async () => {
+    const place = await open();
+    const at = { env: place, clock: { nowMs: () => Date.now() } };
+    const stage = await startTeam(place);
+    const { web, api } = await members(stage, place, ['web', 'api']);
+    const begin = oneResult(aLog(1));
+    const turn = async (member: Member, ...more: readonly Message[]): Promise<Buffer> => {
+      const { status } = await member.send('/v1/chat/completions', chatBody([...begin, ...more]), PROVIDER);
+      expect(status).toBe(200);
+      return stage.upstream.requests.at(-1)?.body ?? Buffer.alloc(0);
+    };
+    const idsIn = (body: Buffer): string[] =>
+      [...body.toString().matchAll(/prune_id=(prn_\w{12})/g)].map(([, id = '']) => id);
+    await turn(web);
+    const sent = await turn(web, ...later(aLog(2)));
+    await turn(api);
+    const ofApi = await turn(api, ...later(aLog(3)));
+    const [shared = ''] = idsIn(sent);
+    const own = idsIn(sent).find((id) => !idsIn(ofApi).includes(id)) ?? '';
+    expect([idsIn(ofApi)[0], own]).toEqual([shared, expect.stringMatching(/^prn_/)]);
+    const spent = async (project: string): Promise<unknown> => {
+      const { out } = await run(['report', '--by', 'project', '--json', '--project', project], {
+        env: place,
+        clock: { nowMs: () => Date.now() },
       });
-      await keys(place, 'revoke', 'tom');
-      const person = await erase(place, '--key', 'tom');
-      expect([person.code, person.document]).toMatchObject([0, { conversations: 1, complete: true }]);
-      expect(person.document.audit_events_renamed).toBeGreaterThan(1);
-      expect(JSON.stringify(await api.recover(ofTom))).toContain('error');
-      expect(await dollars()).not.toContain('tom');
-      const audit = (await run(['report', '--live', '--once', '--json', '--since', '1d'], at)).out;
-      expect([audit.includes('"tom"'), audit.includes(person.document.id)]).toEqual([false, true]);
-      expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
-    },
-  );
+      return (JSON.parse(out) as { rows: unknown[] }).rows.length;
+    };
+    await until(async () => (await spent('web')) === 1 && (await spent('api')) === 1);
+    await until(async () => JSON.stringify(await web.page('conversations')).includes('"requests":2'));
+
+    const dry = await erase(place, '--project', 'web', '--dry-run');
+    expect([dry.code, dry.err]).toEqual([0, '']);
+    expect(dry.document).toMatchObject({ dry_run: true, conversations: 1, complete: false });
+    expect(dry.document.texts_shared).toBeGreaterThan(0);
+
+    const { code, err, text, document } = await erase(place, '--project', 'web');
+    expect([code, err, document.complete, document.searched_again.found]).toEqual([0, '', true, 0]);
+    for (const table of [
+      'prune',
+      'snapshot',
+      'decision',
+      'conversation',
+      'segment',
+      'ledger_turn',
+      'ledger_sum',
+      'ledger_state',
+      'event',
+      'recall',
+    ]) {
+      expect([table, document.rows[table]]).toEqual([table, { before: expect.any(Number), after: 0 }]);
+    }
+    if (place.MCP_PRUNER_DATABASE_URL === undefined) {
+      expect(document.files).toMatchObject({ found: 0, samples: expect.toSatisfy((count: number) => count > 2) });
+      for (const file of [stage.dbPath, `${stage.dbPath}-wal`]) expect(readFileSync(file).includes(own)).toBe(false);
+    }
+    expect(JSON.stringify(await web.recover(own))).toContain('error');
+    expect(JSON.stringify(await web.recover(shared))).toContain('error');
+    expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
+    expect([await spent('web'), await spent('api')]).toEqual([0, 1]);
+
+    const trail = (await run(['report', '--live', '--once', '--json', '--since', '1d', '--kind', 'erasure'], at)).out;
+    expect(trail).toContain(createHash('sha256').update(text).digest('hex'));
+    expect(trail).not.toContain('web');
+
+    const again = await turn(web, ...later(aLog(2)), ...[{ role: 'user', content: 'Go on.' }]);
+    const cut = sent.toString().slice(0, sent.lastIndexOf('prune_id=') + 30);
+    expect(again.toString().startsWith(cut)).toBe(true);
+    expect(JSON.stringify(await web.recover(own))).toContain('raw_text');
+
+    const tom = new Member(stage, await keys(place, 'create', '--name', 'tom', '--project', 'api'));
+    const ofTom = await tom.prunes(stage, aLog(4), 'Why did it fail?');
+    const dollars = async () => JSON.stringify(await run(['report', '--by', 'key', '--json'], at));
+    await until(async () => (await dollars()).includes('tom'));
+    expect(await erase(place, '--key', 'tom')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('revoke tom first'),
+    });
+    await keys(place, 'revoke', 'tom');
+    const person = await erase(place, '--key', 'tom');
+    expect([person.code, person.document]).toMatchObject([0, { conversations: 1, complete: true }]);
+    expect(person.document.audit_events_renamed).toBeGreaterThan(1);
+    expect(JSON.stringify(await api.recover(ofTom))).toContain('error');
+    expect(await dollars()).not.toContain('tom');
+    const audit = (await run(['report', '--live', '--once', '--json', '--since', '1d'], at)).out;
+    expect([audit.includes('"tom"'), audit.includes(person.document.id)]).toEqual([false, true]);
+    expect(JSON.stringify(await api.recover(shared))).toContain('raw_text');
+  });
 });
 
 describe.each([
