@@ -5,6 +5,7 @@ import { afterwards } from '../helpers/afterwards.ts';
 import { json } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { deepinfraEnv, NOWHERE } from './pruning.ts';
@@ -163,13 +164,7 @@ describe('POST /prune', () => {
       text: LOG,
       goal_hint: QUERY,
       source_type: 'logs',
-      options: {
-        max_prune_ratio: 0.9,
-        min_keep_lines: 5,
-        timeout_ms: 10_000,
-        annotate_lines: false,
-        include_markers: true,
-      },
+      options: PRUNE_OPTIONS,
     });
     const answer = JSON.parse(result?.content[0]?.text ?? '') as { warnings: string[]; stats: object };
     expect(answer.warnings).toEqual([]);

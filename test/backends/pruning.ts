@@ -1,5 +1,6 @@
 import type { TestProxy } from '../helpers/proxy.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { type FakeService, KEY } from './services.ts';
 
 /** An upstream that no test of this folder calls. */
@@ -32,14 +33,7 @@ export async function pruneText(
     text,
     goal_hint: goal,
     source_type: sourceType,
-    options: {
-      max_prune_ratio: 0.9,
-      min_keep_lines: 5,
-      timeout_ms: 10_000,
-      annotate_lines: false,
-      include_markers: true,
-      ...options,
-    },
+    options: { ...PRUNE_OPTIONS, ...options },
   });
   if (!result) throw new Error(JSON.stringify(error));
   return JSON.parse(result.content[0]?.text ?? '') as Pruned;

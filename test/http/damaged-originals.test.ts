@@ -8,6 +8,7 @@ import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
 import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { ask } from '../mcp/helpers/product.ts';
@@ -91,13 +92,7 @@ describe.each([
     const { env, damage } = await open();
     const proxy = await startProxy('http://127.0.0.1:1', { env });
     const text = serverLog(200, 2);
-    const options = {
-      max_prune_ratio: 0.9,
-      min_keep_lines: 1,
-      timeout_ms: 10_000,
-      annotate_lines: false,
-      include_markers: true,
-    };
+    const options = { ...PRUNE_OPTIONS, min_keep_lines: 1 };
     const args = { text, goal_hint: 'payment', source_type: 'logs', options };
     const { prune_id } = await ask<{ prune_id: string }>(proxy, 'prune_text', args);
     await damage(DAMAGES['another line'](text));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { NOWHERE, pruneText } from '../backends/pruning.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const LOG = serverLog(300);
@@ -36,13 +37,7 @@ describe('the metrics of texts pruned by tools', () => {
 
   it('count each text of a batch once, and a text of POST /prune once', async () => {
     const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_ENABLE_BULK: 'true' } });
-    const options = {
-      max_prune_ratio: 0.9,
-      min_keep_lines: 5,
-      timeout_ms: 9_000,
-      annotate_lines: false,
-      include_markers: true,
-    };
+    const options = { ...PRUNE_OPTIONS, timeout_ms: 9_000 };
     const entry = { text: LOG, goal_hint: 'payment', source_type: 'logs', options };
     const { error } = await proxy.call('prune_batch', { entries: [entry, { ...entry, goal_hint: 'cache' }] });
     expect(error).toBeUndefined();

@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { coldProgram } from '../helpers/built.ts';
+import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { environment, LocalClient, RawClient, textOf } from './helpers/client.ts';
 
 let folder: string;
@@ -20,13 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const log = Array.from({ length: 400 }, (_, i) => `12:00:${i} INFO served /v1/items/${i} in ${i % 7} ms`);
 const text = [...log.slice(0, 200), 'ERROR disk full on /var', ...log.slice(200)].join('\n');
-const options = {
-  max_prune_ratio: 0.9,
-  min_keep_lines: 5,
-  timeout_ms: 5000,
-  annotate_lines: false,
-  include_markers: true,
-};
+const options = { ...PRUNE_OPTIONS, timeout_ms: 5000 };
 const pruneArgs = { text, goal_hint: 'why did the disk fill up', source_type: 'logs', options };
 
 interface Pruned {

@@ -4,6 +4,7 @@ import { afterwards } from '../../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { startUpstream } from '../../helpers/fake-upstream.ts';
 import { type RpcAnswer, startProxy, type TestProxy } from '../../helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../../helpers/prune-options.ts';
 import { serverLog } from '../../helpers/texts.ts';
 
 export const ALL_ON = {
@@ -55,12 +56,6 @@ export interface PruneArgs {
 
 /** Valid arguments for `prune_text` on a log. */
 export function logArgs(seed = 0): PruneArgs {
-  const options = {
-    max_prune_ratio: 0.9,
-    min_keep_lines: 5,
-    timeout_ms: 10_000,
-    annotate_lines: false,
-    include_markers: true,
-  };
-  return { text: serverLog(300, seed), goal_hint: 'which payment failed', source_type: 'logs', options };
+  const text = serverLog(300, seed);
+  return { text, goal_hint: 'which payment failed', source_type: 'logs', options: PRUNE_OPTIONS };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
 import { json } from '../../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../../helpers/messages.ts';
+import { PRUNE_OPTIONS } from '../../helpers/prune-options.ts';
 import { SocketClient } from '../../helpers/socket-client.ts';
 import { until } from '../../helpers/until.ts';
 import { aLog, keys, Member, PLACES, startTeam } from './team.ts';
@@ -154,13 +155,7 @@ describe.each(PLACES)('the limits of a key on $on', ({ place: open, runs }) => {
     const limited = ['create', '--name', 'l', '--project', 'p', '--requests-per-minute', '4', '--tokens-per-day', '1'];
     const member = new Member(stage, await keys(place, ...limited));
     const text = aLog(1);
-    const options = {
-      max_prune_ratio: 0.9,
-      min_keep_lines: 1,
-      timeout_ms: 10_000,
-      annotate_lines: false,
-      include_markers: true,
-    };
+    const options = { ...PRUNE_OPTIONS, min_keep_lines: 1 };
     const entry = { text, goal_hint: 'payment', source_type: 'logs', options };
     const { prune_id } = (await member.call('prune_text', entry)) as { prune_id: string };
     expect(await member.call('prune_batch', { entries: [entry, entry] })).toHaveProperty('results');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { chatBody, oneResult } from '../../helpers/chat.ts';
+import { PRUNE_OPTIONS } from '../../helpers/prune-options.ts';
 import { until } from '../../helpers/until.ts';
 import { aLog, Member, members, onFile, PLACES, startTeam } from './team.ts';
 
@@ -269,12 +270,6 @@ function withoutIds(answer: string): string {
 }
 
 function pruneText(text: string): object {
-  const options = {
-    max_prune_ratio: 0.9,
-    min_keep_lines: 3,
-    timeout_ms: 5_000,
-    annotate_lines: false,
-    include_markers: true,
-  };
+  const options = { ...PRUNE_OPTIONS, min_keep_lines: 3, timeout_ms: 5_000 };
   return { text, goal_hint: 'the failing payment', source_type: 'logs', options };
 }

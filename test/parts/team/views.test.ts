@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../cli/fake-io.ts';
 import { startSocketUpstream } from '../../helpers/fake-socket-upstream.ts';
+import { PRUNE_OPTIONS } from '../../helpers/prune-options.ts';
 import { openSocket, SocketClient } from '../../helpers/socket-client.ts';
 import { until } from '../../helpers/until.ts';
 import { send } from '../../helpers/wire.ts';
@@ -110,13 +111,7 @@ describe('the view of a key', () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const { web, api } = await members(stage, place, ['web', 'api'] as const);
-    const options = {
-      max_prune_ratio: 0.9,
-      min_keep_lines: 3,
-      timeout_ms: 5_000,
-      annotate_lines: false,
-      include_markers: true,
-    };
+    const options = { ...PRUNE_OPTIONS, min_keep_lines: 3, timeout_ms: 5_000 };
     const call = { text: aLog(3), goal_hint: 'payment', source_type: 'logs', options, idempotency_key: 'k' };
     expect(await web.call('prune_text', call)).toMatchObject({ idempotent: false });
     expect(await web.call('prune_text', call)).toMatchObject({ idempotent: true });
