@@ -15,10 +15,12 @@ export function manifests({ name, version, description, homepage, repository, li
   // the installed program: nothing that runs at the start of a session may fetch code
   const command = { command: name, args: ['stdio', '--tools', 'recover_text,recall'] };
   const servers = { mcpServers: { pruner: command } };
+  // Claude Code's tool search hides the tools of a server without this
+  const loaded = { mcpServers: { pruner: { ...command, alwaysLoad: true } } };
   const folder = `plugins/${name}`;
   return {
     'plugin.json': { ...about, mcpServers: './mcp.json', skills: `./${folder}/skills` },
-    'mcp.json': servers,
+    'mcp.json': loaded,
     'gemini-extension.json': { name, version, description, ...servers },
     'server.json': {
       $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -67,7 +69,7 @@ export function manifests({ name, version, description, homepage, repository, li
       mcpServers: './.mcp.json',
       interface: { displayName: name, shortDescription: description, category: 'Productivity' },
     },
-    [`${folder}/.mcp.json`]: servers,
+    [`${folder}/.mcp.json`]: loaded,
   };
 }
 

@@ -57,6 +57,17 @@ describe.each(clients.filter(({ usesMcp }) => usesMcp))('$title', (client) => {
   });
 });
 
+describe('Claude Code, whose tool search hides the tools of MCP servers', () => {
+  it('loads the recovery tools all the same, by run and by setup, over stdio and over HTTP', () => {
+    const claude = findClient('claude');
+    if (claude === undefined) throw new Error('claude is missing');
+    for (const wiring of [stdio, http]) {
+      expect(launched(claude, wiring)).toContain('"alwaysLoad":true');
+      expect(written(claude, wiring)).toContain('"alwaysLoad": true');
+    }
+  });
+});
+
 describe.each(clients)('$title', (client) => {
   it('sends its requests to the proxy, at the address for its wire', () => {
     const isBare = client.wire === 'messages' || client.wire === 'gemini';

@@ -17,7 +17,8 @@ import { wireOf } from './lib/wires.mjs';
 /**
  * Claude Code and Codex lose a fact to a compaction and get it back: they run a command, compact their session (the
  * scripted summary leaves the fact out), and are asked for it. The hook of `setup --hook` names what can be searched; the
- * scripted model calls `recall` only because of that, and answers from what it returned.
+ * scripted model calls `recall` only because of that, and answers from what it returned. Claude Code has what
+ * `setup claude --write` wrote, tool search included, and must declare both tools in its first request all the same.
  *
  * node test/clients/compaction.mjs [claude] [codex]   clients are installed on demand into MCP_PRUNER_CLIENTS_DIR; the
  * proxy is the built one
@@ -33,22 +34,16 @@ const shells = ['Bash', 'shell_command', 'shell', 'exec_command'];
 const LONG = { input_tokens: 300_000, total_tokens: 300_050 };
 const COMPACT_AT = 200_000;
 
-const startClaude = ({ folder, home, work, proxy, env }) => {
-  writeFileSync(join(home, '.claude.json'), '{ "hasCompletedOnboarding": true }');
-  const servers = { pruner: { type: 'http', url: `${proxy.origin}/rpc?tools=recover_text,recall` } };
+const startClaude = ({ folder, work, env }) => {
   const cli = join(folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude');
+  // the address and the server are those that `setup claude --write` wrote
   const own = {
-    ANTHROPIC_BASE_URL: proxy.origin,
     ANTHROPIC_API_KEY: API_KEY,
-    ENABLE_TOOL_SEARCH: 'false',
     DISABLE_AUTOUPDATER: '1',
     DISABLE_TELEMETRY: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
   };
-  const more = [
-    ...['--output-format', 'json', '--allowedTools', 'Bash,mcp__pruner'],
-    `--mcp-config=${JSON.stringify({ mcpServers: servers })}`,
-  ];
+  const more = ['--output-format', 'json', '--allowedTools', 'Bash,mcp__pruner'];
   const claude = async (...args) => {
     const options = { cwd: work, env: { ...env, ...own }, timeoutMs: 120_000 };
     const { stdout, stderr } = await runProcess(cli, [...args, ...more], options);
@@ -90,9 +85,29 @@ const startCodex = ({ folder, home, work, proxy, env }) => {
 };
 
 const CLIENTS = {
-  claude: { summary: 'Your task is to create a detailed summary of', folder: '.claude', start: startClaude },
-  codex: { summary: 'CONTEXT CHECKPOINT COMPACTION', folder: '.codex', start: startCodex },
+  claude: {
+    summary: 'Your task is to create a detailed summary of',
+    folder: '.claude',
+    setups: [['--write'], ['--hook', '--write']],
+    files: { '.claude.json': '{ "hasCompletedOnboarding": true }' },
+    start: startClaude,
+  },
+  codex: {
+    summary: 'CONTEXT CHECKPOINT COMPACTION',
+    folder: '.codex',
+    setups: [['--hook', '--write']],
+    files: {},
+    start: startCodex,
+  },
 };
+
+/** The tools of the product that the first request with tools did not declare: a model cannot call a hidden one. */
+function hiddenTools(seen) {
+  const [first] = seen
+    .map(({ tools }) => tools.map((tool) => (tool.function ?? tool).name))
+    .filter((all) => all.length);
+  return ['recover_text', 'recall'].filter((name) => !first?.some((one) => one?.endsWith(name)));
+}
 
 /** The model: its turn follows from what the last user message says, and from what tools returned since. */
 function turnOf({ tools, messages }, body, nonce, summary) {
@@ -132,9 +147,10 @@ async function startModel(nonce, summary) {
     if (wire === undefined || req.method !== 'POST')
       return json(404, { error: { message: 'not here', type: 'not_found' } });
     const parsed = JSON.parse(body);
-    const made = turnOf(wire.read(parsed), body, nonce, summary);
+    const request = wire.read(parsed);
+    const made = turnOf(request, body, nonce, summary);
     const turn = { id: `${nonce}-${seen.length}`, model: String(parsed.model), ...made };
-    seen.push({ body, turn });
+    seen.push({ body, turn, tools: request.tools });
     if (parsed.stream !== true) return json(200, wire.plain(turn));
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const event of wire.events(turn, parsed)) res.write(event);
@@ -159,14 +175,19 @@ async function problemsOf(name) {
   const problems = [];
   try {
     const settings = { MCP_PRUNER_PORT: new URL(proxy.origin).port, MCP_PRUNER_DB_PATH: join(state, 'pruner.db') };
-    const set = await runProcess(process.execPath, [MCP_PRUNER, 'setup', name, '--hook', '--write'], {
-      ...{ cwd: work, env: { ...env, ...settings }, timeoutMs: 60_000 },
-    });
-    if (set.code !== 0) problems.push(`setup --hook: ${set.stderr}`);
+    for (const [file, text] of Object.entries(client.files)) writeFileSync(join(home, file), text);
+    for (const flags of client.setups) {
+      const set = await runProcess(process.execPath, [MCP_PRUNER, 'setup', name, ...flags], {
+        ...{ cwd: work, env: { ...env, ...settings }, timeoutMs: 60_000 },
+      });
+      if (set.code !== 0) problems.push(`setup ${flags.join(' ')}: ${set.stderr}`);
+    }
     const answer = await client.start({ folder, home, work, proxy, env })();
     if (answer !== `Result ${nonce}: code=${FACTS.code}`) problems.push(`the answer is ${JSON.stringify(answer)}`);
     if (!model.seen.some(({ body }) => body.includes(client.summary)))
       problems.push('no request for a summary was sent');
+    const hidden = hiddenTools(model.seen);
+    if (hidden.length > 0) problems.push(`the first request does not declare ${hidden.join(' and ')}`);
     const asking = model.seen.find(({ turn }) => turn.calls.some((call) => call.name.endsWith('recall')));
     if (asking === undefined) problems.push('the model never called recall');
     else if (FACT.test(asking.body)) problems.push('the compaction has not lost the fact');

@@ -45,6 +45,12 @@ describe('the manifests of plugins and registries', () => {
     }
   });
 
+  it('have Claude Code load the recovery tools, which its tool search hides otherwise', () => {
+    const all = manifests(own);
+    for (const path of ['mcp.json', 'plugins/mcp-pruner/.mcp.json'])
+      expect(all[path]).toMatchObject({ mcpServers: { pruner: { alwaysLoad: true } } });
+  });
+
   it('run only the installed program, and nothing at the start of a session', () => {
     const all = manifests(own);
     for (const command of valuesOf(all, 'command')) expect(command).toBe(own.name);

@@ -18,10 +18,11 @@ import {
 } from './client.ts';
 import { valueAt } from './merge-json.ts';
 
+/** `alwaysLoad`: with tool search, Claude Code 2.1.121 and later hides the tools of every other server. */
 function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http'
-    ? { type: 'http', url: mcp.url, ...headersJson(mcp) }
-    : stdioJson(mcp.server, { type: 'stdio' });
+    ? { type: 'http', url: mcp.url, alwaysLoad: true, ...headersJson(mcp) }
+    : stdioJson(mcp.server, { type: 'stdio', alwaysLoad: true });
 }
 
 /** The file written by `claude mcp add --scope user`. */

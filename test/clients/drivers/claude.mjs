@@ -5,7 +5,7 @@ import { readCall, shellCall } from '../lib/calls.mjs';
 import { MCP_PRUNER, treeOf } from '../lib/out-of-the-box.mjs';
 
 const calls = {
-  // It shows only the names of MCP tools until the model has asked for one.
+  // It shows only the names of MCP tools until the model has asked for one, unless the server's entry has alwaysLoad.
   'find-tool': () => ({
     name: 'ToolSearch',
     args: { query: 'select:mcp__pruner__recover_text', max_results: 5 },
@@ -145,7 +145,7 @@ export const claudeDrivers = [
   {
     name: 'claude-run',
     packages: 'claude',
-    steps: ['read', 'log', 'find-tool', 'recover', 'answer'],
+    steps: ['read', 'log', 'recover', 'answer'], // `run` has the tools loaded: no search for them
     calls,
     run: (session) => runOutOfTheBox(session),
   },

@@ -69,12 +69,8 @@ export const setups = [
   {
     name: 'claude',
     packages: 'claude',
-    // It shows only the names of MCP tools until the model has asked for one.
-    steps: ['read', 'find-tool', ...steps.slice(1)],
-    calls: {
-      ...callsWith(readCall(['Read']), shellCall(['Bash'])),
-      'find-tool': () => ({ name: 'ToolSearch', args: { query: 'select:mcp__pruner__recover_text', max_results: 5 } }),
-    },
+    steps,
+    calls: callsWith(readCall(['Read']), shellCall(['Bash'])),
     program: (folder) => ['claude', join(folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude')],
     env: () => ({
       ANTHROPIC_API_KEY: 'sk-scripted-0000',

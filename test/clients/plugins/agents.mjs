@@ -31,13 +31,6 @@ export const agents = [
       ['plugin', 'uninstall', PLUGIN],
       ['plugin', 'marketplace', 'remove', 'mcp-pruner'],
     ],
-    calls: {
-      ...setupOf('claude').calls,
-      'find-tool': () => ({
-        name: 'ToolSearch',
-        args: { query: 'select:mcp__plugin_mcp-pruner_pruner__recover_text', max_results: 5 },
-      }),
-    },
     args: (task) => [
       ...['-p', task, '--output-format', 'stream-json', '--verbose', '--include-hook-events'],
       ...['--allowedTools', 'Read,Bash,mcp__plugin_mcp-pruner_pruner'],
