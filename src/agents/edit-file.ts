@@ -22,6 +22,8 @@ import { applyEdit, removeEdit } from './edit-text.ts';
 export interface EditOutcome {
   readonly file: string;
   readonly outcome: 'written' | 'unchanged' | 'restored' | 'removed' | 'taken out' | 'nothing to undo';
+  /** The edit of the file that this is about, if it is set up apart from the others. */
+  readonly apart?: Edit['apart'];
   /** Path of the backup. */
   readonly backup?: string;
 }
@@ -29,8 +31,6 @@ export interface EditOutcome {
 /** A computed edit, not yet written. */
 interface Planned {
   readonly outcome: EditOutcome;
-  /** Infix in the name of the backup. */
-  readonly infix: string;
   readonly make: () => void;
 }
 
@@ -69,31 +69,51 @@ const MAX_LINKS = 40;
  * @throws UserError and the errors of the file system; every file is then as it was
  */
 export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
-  return makeAll(edits.map(planWrite));
+  const plans = edits.map(planWrite);
+  return allOrNone(edits, () => plans.map(made));
 }
 
 /**
  * Undoes edits, all or none. An unchanged file is restored byte for byte; otherwise only the edited parts are removed.
+ * Of several edits of one file, the one written last is undone first, in whichever order they were set up.
  *
  * @throws UserError and the errors of the file system; every file is then as it was
  */
 export function undoEdits(edits: readonly Edit[]): EditOutcome[] {
-  return makeAll(edits.toReversed().map(planUndo));
+  const left = edits.toReversed();
+  const undoNext = (): EditOutcome => {
+    const [edit] = left.splice(Math.max(0, left.findIndex(isWrittenLast)), 1);
+    if (edit === undefined) throw new Error('no edit is left to undo');
+    return made(planUndo(edit));
+  };
+  return allOrNone(edits, () => Array.from(edits, undoNext));
 }
 
-function makeAll(plans: readonly Planned[]): EditOutcome[] {
-  const before = plans.flatMap(({ outcome, infix }) => [outcome.file, ...siblings(outcome.file, infix)].map(snapshot));
+/** Whether the file is as this edit left it. */
+function isWrittenLast(edit: Edit): boolean {
+  const file = realFile(edit.file);
+  const current = readBytes(file);
+  return current !== null && findBackup(file, infixOf(edit))?.writtenHash === hashOf(current);
+}
+
+function made({ make, outcome }: Planned): EditOutcome {
+  make();
+  return outcome;
+}
+
+function allOrNone(edits: readonly Edit[], work: () => EditOutcome[]): EditOutcome[] {
+  const places = edits.map((edit) => ({ file: realFile(edit.file), infix: infixOf(edit) }));
+  const before = places.flatMap(({ file, infix }) => [file, ...siblings(file, infix)].map(snapshot));
   try {
-    for (const { make } of plans) make();
+    return work();
   } catch (cause) {
-    for (const { outcome, infix } of plans) {
-      const known = new Set(before.map(({ path }) => path));
-      for (const path of siblings(outcome.file, infix)) if (!known.has(path)) rmSync(path, { force: true });
+    const known = new Set(before.map(({ path }) => path));
+    for (const { file, infix } of places) {
+      for (const path of siblings(file, infix)) if (!known.has(path)) rmSync(path, { force: true });
     }
     for (const { path, bytes, mode } of before) restore(path, bytes, mode);
     throw cause;
   }
-  return plans.map(({ outcome }) => outcome);
 }
 
 /** Restores only changed files, because a file that could not be written cannot be restored either. */
@@ -116,8 +136,7 @@ function planWrite(edit: Edit): Planned {
   const next = Buffer.from(applyEdit(textOf(base, file), edit));
   const mode = edit.secret ? PRIVATE_MODE : modeOf(file);
   if (current?.equals(next) && modeOf(file) === mode) {
-    const outcome = { file, outcome: 'unchanged', backup: earlier?.path } as const;
-    return { outcome, infix, make: () => {} };
+    return { outcome: { file, outcome: 'unchanged', apart: edit.apart, backup: earlier?.path }, make: () => {} };
   }
   const folders = base === null ? (earlier?.madeFolders ?? missingFolders(dirname(file))) : 0;
   const backup = `${file}${infix}${hashOf(next)}${base === null ? `${NO_FILE}${folders || ''}` : ''}`;
@@ -127,7 +146,7 @@ function planWrite(edit: Edit): Planned {
     replaceFile(file, next, mode);
     if (earlier !== null && earlier.path !== backup) rmSync(earlier.path);
   };
-  return { outcome: { file, outcome: 'written', backup }, infix, make };
+  return { outcome: { file, outcome: 'written', apart: edit.apart, backup }, make };
 }
 
 function planUndo(edit: Edit): Planned {
@@ -136,7 +155,7 @@ function planUndo(edit: Edit): Planned {
   const infix = infixOf(edit);
   const backup = findBackup(file, infix);
   if (backup === null || current === null)
-    return { outcome: { file, outcome: 'nothing to undo' }, infix, make: () => {} };
+    return { outcome: { file, outcome: 'nothing to undo', apart: edit.apart }, make: () => {} };
   const touched = hashOf(current) !== backup.writtenHash;
   const next = touched ? takenOut(current, backup, edit, file) : backup.bytes;
   const make = (): void => {
@@ -145,7 +164,8 @@ function planUndo(edit: Edit): Planned {
     rmSync(backup.path);
     if (next === null) removeEmptyFolders(dirname(file), backup.madeFolders);
   };
-  return { outcome: { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' }, infix, make };
+  const outcome = touched ? 'taken out' : next === null ? 'removed' : 'restored';
+  return { outcome: { file, outcome, apart: edit.apart }, make };
 }
 
 /** The text to edit: the file without the parts that an earlier edit added. */

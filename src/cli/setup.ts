@@ -21,6 +21,8 @@ import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 
 const names = clients.map(({ name }) => name);
 
+/** What is set up apart from an agent's addresses, as it is printed. */
+const APART_TITLES: Readonly<Record<NonNullable<Edit['apart']>, string>> = { hook: 'hook', statusline: 'status line' };
 /** Printed instead of a token. */
 const HIDDEN = '<token>';
 const HIDDEN_KEY = '<key>';
@@ -29,7 +31,8 @@ export const setup: Command = {
   usage: 'setup <agent> [--write|--undo]',
   about: [
     "Prints the configuration that an agent needs: the proxy's address, and the MCP server that recovers cuts.",
-    'With --write it goes into the files of the agent; the original of each file is kept next to it, and --undo restores it.',
+    'With --write it goes into the files of the agent; the original of each file is kept next to it.',
+    '--undo takes back all that setup wrote for the agent, its hook and status line included.',
     `Agents: ${names.join(', ')}.`,
     'Any other program: export OPENAI_BASE_URL=http://127.0.0.1:8006/v1',
     'If the proxy requires a key, put yours into MCP_PRUNER_KEY: it is written to the files, which only you can read then.',
@@ -37,7 +40,7 @@ export const setup: Command = {
   options: {
     ...configOption,
     write: { type: 'boolean', doc: 'change the files' },
-    undo: { type: 'boolean', doc: 'undo the change' },
+    undo: { type: 'boolean', doc: 'take back every change; with --hook or --statusline only that one' },
     model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
     'first-party': {
@@ -79,7 +82,7 @@ export const setup: Command = {
       .filter((edit) => !isEmpty(edit))
       .map((edit) => (key === null ? edit : { ...edit, secret: true }));
 
-    if (purpose === 'undo') report(attempt(undoEdits, edits), io);
+    if (purpose === 'undo') undoAll([...edits, ...apartUndos(client, place)], io);
     else if (purpose === 'write') report(attempt(writeEdits, edits), io);
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
@@ -113,6 +116,21 @@ function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): numbe
   if (isHook && client.name === 'codex')
     io.out(wrapped('Codex asks once whether it may run a new hook: see /hooks', '# ', io));
   return 0;
+}
+
+/** The edits of a client that are set up apart. */
+function apartUndos({ name }: Client, place: ClientPlace): Edit[] {
+  return [
+    ...(hasCompactionHook(name) ? [compactionHookUndo(name, place)] : []),
+    ...(name === 'claude' ? [statusLineUndo(place)] : []),
+  ];
+}
+
+/** Undoes all that was set up for a client, and prints what was there to undo. */
+function undoAll(edits: readonly Edit[], io: Io): void {
+  const outcomes = attempt(undoEdits, edits);
+  const undone = outcomes.filter(({ apart, outcome }) => apart === undefined || outcome !== 'nothing to undo');
+  report(undone, io);
 }
 
 function placeOf(io: Io): ClientPlace {
@@ -232,8 +250,9 @@ function attempt(work: (edits: readonly Edit[]) => EditOutcome[], edits: readonl
 }
 
 function report(outcomes: readonly EditOutcome[], io: Io): void {
-  for (const { file, outcome, backup } of outcomes) {
-    io.out(`${file}: ${outcome}${backup === undefined ? '' : ` (as it was: ${backup})`}\n`);
+  for (const { file, outcome, apart, backup } of outcomes) {
+    const part = apart === undefined ? '' : ` (${APART_TITLES[apart]})`;
+    io.out(`${file}${part}: ${outcome}${backup === undefined ? '' : ` (as it was: ${backup})`}\n`);
   }
 }
 

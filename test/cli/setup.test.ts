@@ -20,6 +20,7 @@ import { checkNode } from '../../src/cli/doctor/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
+import { compiled } from '../helpers/built.ts';
 import { type Ran, run as runCommand } from './fake-io.ts';
 
 let root: string;
@@ -55,6 +56,11 @@ function machine(): Machine {
 
 function run({ home, env }: Machine, args: readonly string[], more: Record<string, string> = {}): Promise<Ran> {
   return runCommand(args, { env: { ...env, ...more }, homeDir: home, cwd: home });
+}
+
+/** Environment with an installed program, which hooks and status lines name. */
+function installed(): Record<string, string> {
+  return { JEEVES_MCP_PRUNER_PATH: compiled('index.js') };
 }
 
 /** Starts a proxy for a home. @returns the environment in which the command line finds it */
@@ -150,6 +156,48 @@ describe('mcp-pruner setup', () => {
       expect(await run(at, ['setup', agent, '--undo'])).toMatchObject({ code: 0, err: '' });
       expect(readdirSync(at.home)).toEqual([]);
     }
+  });
+
+  it('undoes hook and status line with the rest, byte for byte, in whichever order they were written', async () => {
+    const ways = [[], ['--hook'], ['--statusline']];
+    const orders = [
+      [0, 1, 2],
+      [0, 2, 1],
+      [1, 0, 2],
+      [1, 2, 0],
+      [2, 0, 1],
+      [2, 1, 0],
+    ];
+    for (const order of orders) {
+      const at = machine();
+      const file = join(at.home, '.claude/settings.json');
+      const own = '{\n    "theme": "dark",\n  "hooks": {"Stop": [ ]}\n}';
+      mkdirSync(join(at.home, '.claude'));
+      writeFileSync(file, own);
+      for (const way of order) {
+        const args = ['setup', 'claude', ...(ways[way] ?? []), '--write'];
+        expect(await run(at, args, installed())).toMatchObject({ code: 0, err: '' });
+      }
+      expect(readFileSync(file, 'utf8')).toMatch(/SessionStart[\s\S]*statusLine|statusLine[\s\S]*SessionStart/);
+      const undone = await run(at, ['setup', 'claude', '--undo']);
+      expect(undone).toMatchObject({ code: 0, err: '' });
+      for (const part of [`${file}: `, `${file} (hook): `, `${file} (status line): `])
+        expect(undone.out).toContain(part);
+      expect(readFileSync(file, 'utf8')).toBe(own);
+      expect(readdirSync(at.home)).toEqual(['.claude']);
+      expect(readdirSync(join(at.home, '.claude'))).toEqual(['settings.json']);
+    }
+  });
+
+  it('takes its parts out of a file that the user changed after setup, and leaves the rest', async () => {
+    const at = machine();
+    const file = join(at.home, '.claude/settings.json');
+    for (const way of [[], ['--hook'], ['--statusline']])
+      await run(at, ['setup', 'claude', ...way, '--write'], installed());
+    const changed = { ...JSON.parse(readFileSync(file, 'utf8')), theme: 'light' };
+    writeFileSync(file, JSON.stringify(changed, null, 2));
+    await run(at, ['setup', 'claude', '--undo']);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ theme: 'light' });
   });
 
   it('edits an opencode.json with comments and keeps them', async () => {
