@@ -28,6 +28,7 @@ if (isLine) {
       homeDir: homedir(),
       cwd: process.cwd(),
       out: (line) => process.stdout.write(line),
+      err: (line) => process.stderr.write(line),
       nowMs: Date.now,
     },
   );

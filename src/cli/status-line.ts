@@ -26,6 +26,8 @@ export interface ApartSetup {
 }
 
 const PATH: readonly [string] = ['statusLine'];
+/** Seconds after which Claude Code (2.1.97 and later) runs the command again while nothing happens. */
+const REFRESH_S = 10;
 const DEFAULT_URL = 'http://127.0.0.1:8006';
 
 /** @throws UserError if the installed program cannot be found */
@@ -33,13 +35,16 @@ export function statusLineEdit({ settings, io, place, appends }: StatusLineInput
   const file = settingsFile(place);
   const command = lineCommand(settings, io);
   const existing = valueAt(readLooseJson(place.readFile(file)) ?? {}, PATH);
-  const own = { type: 'command', command } as const;
+  const own = { type: 'command', command, refreshInterval: REFRESH_S } as const;
   const note = `${file} has a status line of its own, which stays: --append puts this one behind it`;
   if (existing === undefined || existing === null) return { edit: editTo(place, own), note };
   const its = commandIn(existing);
   if (its?.includes(command)) return { edit: null, note: `${file}: the status line is set already` };
   if (!appends || its === null) return { edit: null, note };
-  return { edit: editTo(place, { ...asObject(existing), command: behind(its, command) }), note };
+  return {
+    edit: editTo(place, { refreshInterval: REFRESH_S, ...asObject(existing), command: behind(its, command) }),
+    note,
+  };
 }
 
 /** The edit whose backup `--undo` restores. */

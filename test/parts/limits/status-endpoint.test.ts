@@ -22,17 +22,21 @@ function line(
   args: readonly string[],
   stdin: string,
   env: Record<string, string>,
-): Promise<{ code: number; out: string }> {
+): Promise<{ code: number; out: string; err: string }> {
   const child = spawn(process.execPath, [compiled('cli.js'), 'statusline', ...args], {
     env: { PATH: process.env.PATH, ...env },
   });
   let out = '';
+  let err = '';
   child.stdout.on('data', (chunk) => {
     out += chunk;
   });
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
   child.stdin.on('error', () => {});
   child.stdin.end(stdin);
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? -1, out })));
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code: code ?? -1, out, err })));
 }
 
 describe('mcp-pruner statusline', () => {
@@ -68,16 +72,18 @@ describe('mcp-pruner statusline', () => {
         /^ctx 84k(?: of \d+k)? · cache [34]:\d\d · next \$0\.04 · 5h 6% \(this 3\.0\) · week 3%/,
       ),
     });
-    expect((await line(['--latest', '--parts', 'ctx,5h,x'], '', env)).out).toMatch(
-      /^ctx 84k(?: of \d+k)? · 5h 6% \(this 3\.0\)\n$/,
-    );
+    const latest = await line(['--latest', '--parts', 'ctx,5h,x'], '', env);
+    expect(latest.out).toMatch(/^ctx 84k(?: of \d+k)? · 5h 6% \(this 3\.0\)\n$/);
+    expect(latest.err).toBe('--parts: left out x; the parts are ctx, cache, next, 5h, week, saved, compact\n');
+    expect((await line([], '{}', env)).out).toMatch(/^5h 6% · week 3%/);
+    expect((await line(['--parts', 'ctx'], '{}', env)).out).toBe('mcp-pruner: no figures yet\n');
     expect((await line(['--session', 'other', '--parts', '5h'], '', env)).out).toBe('5h 6%\n');
     await proxy.stop();
-    expect(await line([], JSON.stringify({ session_id: 'sess' }), env)).toEqual({
+    expect(await line([], JSON.stringify({ session_id: 'sess' }), env)).toMatchObject({
       code: 0,
       out: 'mcp-pruner: no proxy answers\n',
     });
-    expect(await line(['--unknown'], 'no json', env)).toEqual({ code: 0, out: 'mcp-pruner: no proxy answers\n' });
+    expect(await line(['--unknown'], 'no json', env)).toMatchObject({ code: 0, out: 'mcp-pruner: no proxy answers\n' });
   });
 });
 
@@ -112,7 +118,14 @@ describe.each([
       await printLine(
         { searchable: true, session: (stdin as { session_id?: string }).session_id },
         {
-          ...{ platform: 'linux', homeDir: tempFolder(), cwd: '/', nowMs: Date.now, out: (text) => out.push(text) },
+          ...{
+            platform: 'linux',
+            homeDir: tempFolder(),
+            cwd: '/',
+            nowMs: Date.now,
+            out: (text) => out.push(text),
+            err: () => {},
+          },
           env: { MCP_PRUNER_PORT: String(proxy.port), MCP_PRUNER_AUTH_TOKEN: 'a-token', ...env },
         },
       );
@@ -243,6 +256,7 @@ describe('mcp-pruner setup claude --statusline', () => {
       type: 'command',
       command: expect.stringMatching(/^\/\S+ \S+cli\.js statusline --url http:\/\/127\.0\.0\.1:1$/),
     });
+    expect(lineIn(text())).toHaveProperty('refreshInterval', 10);
     expect(JSON.parse(text()).env).toEqual({ A: 1 });
     expect(lineIn(text())?.command).not.toContain('npx');
     expect((await setup('--write')).out).toContain('set already');

@@ -102,6 +102,11 @@ describe('a status line', () => {
     expect(line).toBe('cache cold · next $0.51');
   });
 
+  it('shows no context and no next turn between a compaction and the next answer', () => {
+    const client = clientStatus('{"context_window":{"current_usage":{"input_tokens":0,"cache_read_input_tokens":0}}}');
+    expect(lineOf(['ctx', 'next', 'saved'], { client, figures: FIGURES, nowMs: NOW_MS })).toBe('saved $1.20');
+  });
+
   it('omits a window whose reset time has passed', () => {
     expect(lineOf(['5h', 'week'], { client: NOBODY, figures: FIGURES, nowMs: NOW_MS + 7_200_000 })).toMatch(
       /^week 61%/,

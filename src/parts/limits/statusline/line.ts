@@ -41,7 +41,7 @@ interface Known {
 
 /** Formats the line, skipping parts without figures and unknown ones. Never empty. */
 export function lineOf(parts: readonly string[], known: Known): string {
-  const shown = parts.map((part) => (Object.hasOwn(texts, part) ? texts[part]?.(known) : null)).filter(Boolean);
+  const shown = parts.map((part) => (isPart(part) ? texts[part]?.(known) : null)).filter(Boolean);
   if (shown.length > 0) return shown.join(' · ');
   return known.figures === null ? 'mcp-pruner: no proxy answers' : 'mcp-pruner: no figures yet';
 }
@@ -50,7 +50,8 @@ export function lineOf(parts: readonly string[], known: Known): string {
 const texts: Readonly<Record<string, (known: Known) => string | null>> = {
   ctx({ client, figures }) {
     const tokens = client.tokens ?? figures?.context?.tokens ?? null;
-    if (tokens === null) return null;
+    // the client reports 0 between a compaction and the next answer
+    if (tokens === null || tokens === 0) return null;
     const limit = thresholdOf(client, figures);
     return limit === null ? `ctx ${thousands(tokens)}` : `ctx ${thousands(tokens)} of ${thousands(limit)}`;
   },
@@ -60,9 +61,9 @@ const texts: Readonly<Record<string, (known: Known) => string | null>> = {
     const seconds = Math.floor((until - nowMs) / 1000);
     return seconds <= 0 ? 'cache cold' : `cache ${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
   },
-  next({ figures, nowMs }) {
+  next({ client, figures, nowMs }) {
     const context = figures?.context;
-    if (!context?.next) return null;
+    if (!context?.next || client.tokens === 0) return null;
     const isWarm = context.cacheUntilMs !== null && context.cacheUntilMs > nowMs;
     return `next ${dollars(isWarm ? context.next.warm : context.next.cold)}`;
   },
@@ -87,6 +88,13 @@ const texts: Readonly<Record<string, (known: Known) => string | null>> = {
     return turns === null ? null : `compacting pays after ${turns} ${turns === 1 ? 'turn' : 'turns'}`;
   },
 };
+
+/** Every part that can be chosen. */
+export const ALL_PARTS: readonly string[] = Object.keys(texts);
+
+export function isPart(name: string): boolean {
+  return Object.hasOwn(texts, name);
+}
 
 function thresholdOf({ contextWindow, version }: ClientStatus, figures: LineFigures | null): number | null {
   const context = figures?.context;

@@ -3,12 +3,13 @@ import { get } from 'node:http';
 import { absolutePath, defaultDbPath, folderOf, type Place } from '../../../config/paths.ts';
 import { withoutRun } from '../../../proxy/doors/run-path.ts';
 import type { LineFigures } from '../line-figures.ts';
-import { clientStatus, lineOf, PARTS, parsed } from './line.ts';
+import { ALL_PARTS, clientStatus, isPart, lineOf, PARTS, parsed } from './line.ts';
 import { type Searchable, searchableLine } from './searchable.ts';
 
 /** Process access for the status line. */
 export interface LineIo extends Place {
   readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
   readonly nowMs: () => number;
 }
 
@@ -42,11 +43,19 @@ export async function printLine(options: LineOptions, io: LineIo): Promise<void>
     io.out(searchableLine(found));
     return;
   }
-  const answer =
-    session === null && !options.latest ? null : await ask<LineFigures>('statusline', session, options, io);
-  const figures = Array.isArray(answer?.windows) ? (answer as LineFigures) : null;
+  const answer = await ask<LineFigures>('statusline', session, options, io);
+  const known = Array.isArray(answer?.windows) ? (answer as LineFigures) : null;
+  // a client that names no session must not get the figures of another one
+  const figures = known !== null && session === null && !options.latest ? withoutSession(known) : known;
   const parts = options.parts?.split(',').map((part) => part.trim()) ?? PARTS;
+  const unknown = parts.filter((part) => !isPart(part));
+  if (unknown.length > 0) io.err(`--parts: left out ${unknown.join(', ')}; the parts are ${ALL_PARTS.join(', ')}\n`);
   io.out(`${lineOf(parts, { client, figures, nowMs: io.nowMs() })}\n`);
+}
+
+/** The figures that hold for every session of the account. */
+function withoutSession({ windows }: LineFigures): LineFigures {
+  return { session: null, context: null, windows: windows.map((one) => ({ ...one, session: 0 })), savedDollars: 0 };
 }
 
 /** Reads stdin; empty if it is a terminal or `/dev/null`. */
