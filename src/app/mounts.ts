@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
 import type { LedgerReader } from '../core/ports/ledger-report.ts';
+import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { Allowed } from '../core/web-origin.ts';
 import { errorTable } from '../errors/errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
@@ -14,6 +15,8 @@ import { ToolRegistry } from '../mcp/tool.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { viewerOf } from '../proxy/doors/gatekeeper.ts';
+import { runOf } from '../proxy/doors/run-door.ts';
+import { runPath } from '../proxy/doors/run-path.ts';
 import { onDemand } from '../proxy/loaded-later.ts';
 import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';
@@ -40,6 +43,8 @@ export interface MountParts extends Services {
   readonly hops: LoopGuard;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
+  /** Figures of a run, see `figuresOfRun`. @throws StoreUnavailable */
+  readonly runFigures: (run: string, waits: boolean) => Promise<RunFigures>;
   /** The alarm for large requests without savings. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   /** Aborted when the server stops, so that endless answers do not delay it. */
@@ -276,9 +281,20 @@ function mountPrune(
 }
 
 /** Mounts the figures of parts. With keys, a viewer of some projects only sees its own project. */
-function mountFigures(app: Express, { opened, viewerProject, failures }: ViewParts, access: LocalGuardOptions): void {
+function mountFigures(
+  app: Express,
+  { opened, viewerProject, failures, runFigures }: ViewParts,
+  access: LocalGuardOptions,
+): void {
   const guard = localGuard(access);
   const onFailure = failures.of('loading');
+  // requests of a run have lost this prefix, and another key has other runs with the same id
+  app.get(runPath(':run'), guard, (req, res) => {
+    runFigures(runOf(req), req.query.wait === '1').then(
+      (figures) => res.json(figures),
+      () => res.status(503).json({}),
+    );
+  });
   for (const [path, figures] of opened.flatMap((one) => Object.entries(one.figures ?? {}))) {
     app.get(path, guard, (req, res) => {
       const at = req.url.indexOf('?');

@@ -75,21 +75,20 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     owners: opened.find((one) => one.owners)?.owners,
     answers: opened.find((one) => one.answers)?.answers,
   });
-  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops } = wires;
+  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops, reported, runs } = wires;
+  const sources = { book: runs, reported, ledger: services.ledger, store: services.store.ledger, opened };
   const stopping = new AbortController();
   const mountParts: MountParts = {
     ...services,
     ...{ tools, face, opened, savings, destinations, hops, onPathUnknown, metrics },
+    runFigures: (run, waits) => figuresOfRun(sources, run, waits),
     stopping: stopping.signal,
   };
   const rest = mountsSoon(mountParts);
   const front = await frontFor(mountParts, budgets, wires.received);
-  const { reported, runs: book } = wires;
-  const sources = { book, reported, ledger: services.ledger, store: services.store.ledger, opened };
-  const ofRuns = runDoor((run, waits) => figuresOfRun(sources, run, waits));
   return {
     wireFor,
-    gatekeeper: chained([pageDoor(callersOf(settings).origins), ofRuns], front),
+    gatekeeper: chained([pageDoor(callersOf(settings).origins), runDoor], front),
     sockets,
     onUpgradeRefused,
     hops,

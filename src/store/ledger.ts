@@ -129,11 +129,11 @@ export class StoredLedger implements LedgerStore {
   }
 
   async turns({ conversationId, limit, ...page }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
-    const { after = null, newestFirst = false } = page;
+    const { project = null, after = null, newestFirst = false } = page;
     const rows = await this.#rows.all<TurnRow>(
-      `${TURNS} WHERE conversation = ? AND (CAST(? AS text) IS NULL
+      `${TURNS} WHERE conversation = ? AND (CAST(? AS text) IS NULL OR project = ?) AND (CAST(? AS text) IS NULL
          OR id > (SELECT id FROM main.ledger_turn WHERE request_id = ?)) ORDER BY id ${newestFirst ? 'DESC' : 'ASC'} LIMIT ?`,
-      [conversationId, after, after, bounded(limit)],
+      [conversationId, project, project, after, after, bounded(limit)],
     );
     return rows.map(turnOf);
   }

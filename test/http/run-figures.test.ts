@@ -4,6 +4,7 @@ import { markedRun } from '../../src/cli/run/mark.ts';
 import { sentenceOf, summaryOf } from '../../src/cli/run/summary.ts';
 import type { RunFigures } from '../../src/core/ports/run-figures.ts';
 import { type CountedRun, RunBook } from '../../src/proxy/report/run-book.ts';
+import { chatBody } from '../helpers/chat.ts';
 import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, type WireMessage } from '../helpers/messages.ts';
@@ -11,6 +12,8 @@ import { startProxy } from '../helpers/proxy.ts';
 import { openSocket } from '../helpers/socket-client.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
+import { send } from '../helpers/wire.ts';
+import { newKey, onFile, startTeam } from '../parts/team/team.ts';
 
 const USAGE = { input_tokens: 20_000, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 100 };
 /** Claude Opus 5: 5 dollars for a million of input, 25 for one of output. */
@@ -34,6 +37,9 @@ const FIGURES: RunFigures = {
   ...{ requests: 7, failed: 0, open: 0, cuts: 1, tokens: 7_149, removed: 6_402, shadow: false, largest: 'p_1' },
   ...{ conversation: 'c1', leftWhole: {}, dollars: 0.28, dollarsWithout: 0.31, limits: [] },
 };
+
+/** A proxy that requires neither token nor key. */
+const open = (url: string) => ({ url, token: null, key: null });
 
 const log = oneCall(serverLog(300, 1));
 const small = oneCall('ok');
@@ -66,7 +72,7 @@ describe('the figures of a run', () => {
     await ask(proxy.url, oneCall(serverLog(300, 2)));
     expect(upstream.requests.map(({ url }) => url)).toEqual(Array.from({ length: 5 }, () => '/v1/messages'));
 
-    const sentence = await summaryOf(proxy.url, run.id); // waits for the bill
+    const sentence = await summaryOf(open(proxy.url), run.id); // waits for the bill
     const did = await figures(run.id);
     expect(did).toMatchObject({ requests: 3, failed: 0, open: 0, cuts: 1, leftWhole: { small: 1 }, limits: [] });
     expect(did.dollars).toBeCloseTo(3 * DOLLARS, 9);
@@ -77,7 +83,7 @@ describe('the figures of a run', () => {
       /^3 requests, 1 cut: [\d.]+K of [\d.]+K tokens, \$0\.\d+ of \$0\.\d+\. mcp-pruner why \S+$/,
     );
     expect(sentence).toContain(`why ${did.largest}`);
-    expect(await summaryOf(proxy.url, other.id)).toMatch(
+    expect(await summaryOf(open(proxy.url), other.id)).toMatch(
       /^1 request, nothing was cut: it is too small \(1 of 1 text\), \$0\.10 spent\. mcp-pruner why --conversation \S+$/,
     );
   });
@@ -92,13 +98,13 @@ describe('the figures of a run', () => {
     const asked = fetch(`${run.url}/v1/messages`, { method: 'POST', body, signal: agent.signal }).catch(() => null);
     await until(() => upstream.requests.length === 1);
     expect(await figures(run.id)).toMatchObject({ requests: 0, failed: 0, open: 1 });
-    const sentence = summaryOf(proxy.url, run.id);
+    const sentence = summaryOf(open(proxy.url), run.id);
     agent.abort();
     await asked;
     expect(await sentence).toMatch(/^0 requests \(1 more failed\), nothing was cut/);
     upstream.answer = answer;
     await ask(run.url, small);
-    expect(await summaryOf(proxy.url, run.id)).toMatch(/^1 request \(1 more failed\)/);
+    expect(await summaryOf(open(proxy.url), run.id)).toMatch(/^1 request \(1 more failed\)/);
   });
 
   it('count the requests of a WebSocket, which is shown as open until it is closed', async () => {
@@ -117,21 +123,44 @@ describe('the figures of a run', () => {
     expect((await figures()).open).toBeGreaterThan(0);
     client.socket.close();
     await client.closed;
-    expect(await summaryOf(proxy.url, run.id)).toMatch(/^1 request, nothing was cut: there was no tool result\./);
+    expect(await summaryOf(open(proxy.url), run.id)).toMatch(/^1 request, nothing was cut: there was no tool result\./);
     expect(upstream.last.request.url).toBe('/v1/responses');
+  });
+
+  it('require the token or key that /rpc requires, belong to one key, and are refused to a foreign page', async () => {
+    const { proxy } = await stage({ MCP_PRUNER_AUTH_TOKEN: 'a-token' });
+    const { id } = markedRun('');
+    const ask = async (url: string, headers: Record<string, string>) =>
+      (await send(`${url}/run/${id}`, { headers })).status;
+    expect(await ask(proxy.url, {})).toBe(401);
+    expect(await ask(proxy.url, { authorization: 'Bearer a-token' })).toBe(200);
+    expect(await summaryOf({ url: proxy.url, token: 'a-token', key: null }, id)).toContain('no request');
+    const plain = await stage();
+    expect(await ask(plain.proxy.url, { host: 'evil.example' })).toBe(403);
+    expect(await ask(plain.proxy.url, {})).toBe(200);
+
+    const place = await onFile();
+    const team = await startTeam(place);
+    const [web, api] = [await newKey(place, 'web'), await newKey(place, 'api')];
+    expect(await ask(team.url, {})).toBe(401);
+    const body = chatBody([{ role: 'user', content: 'Hello.' }]);
+    const headers = { 'content-type': 'application/json', 'x-mcp-pruner-key': web };
+    await send(`${team.url}/run/${id}/v1/chat/completions`, { method: 'POST', headers, body });
+    expect(await summaryOf({ url: team.url, token: null, key: web }, id)).toMatch(/^1 request/);
+    expect(await summaryOf({ url: team.url, token: null, key: api }, id)).toContain('no request');
   });
 
   it('are empty for an unknown run, and absent if another program answers', async () => {
     const { upstream, proxy } = await stage();
-    expect(await summaryOf(proxy.url, markedRun('').id)).toBe('no request to a model came through the proxy');
+    expect(await summaryOf(open(proxy.url), markedRun('').id)).toBe('no request to a model came through the proxy');
     upstream.answer = (_request, res) => json(res, 404, {});
-    expect(await summaryOf(`http://127.0.0.1:${upstream.port}`, markedRun('').id)).toBeNull();
-    expect(await summaryOf('http://127.0.0.1:1', markedRun('').id)).toBeNull();
+    expect(await summaryOf(open(`http://127.0.0.1:${upstream.port}`), markedRun('').id)).toBeNull();
+    expect(await summaryOf(open('http://127.0.0.1:1'), markedRun('').id)).toBeNull();
   });
 
   it('are requested once, and shown at the deadline even if a request is in flight', async () => {
     const upstream = await startUpstream((_request, res) => json(res, 200, { ...FIGURES, open: 1 }));
-    expect(await summaryOf(`http://127.0.0.1:${upstream.port}`, markedRun('').id)).toMatch(/^7 requests, 1 cut/);
+    expect(await summaryOf(open(`http://127.0.0.1:${upstream.port}`), markedRun('').id)).toMatch(/^7 requests, 1 cut/);
     expect(upstream.requests).toHaveLength(1);
   });
 
@@ -139,13 +168,15 @@ describe('the figures of a run', () => {
     const shadow = await stage({ MCP_PRUNER_MODE: 'shadow' });
     const run = markedRun(shadow.proxy.url);
     await shadow.ask(run.url, log);
-    expect(await summaryOf(shadow.proxy.url, run.id)).toMatch(
+    expect(await summaryOf(open(shadow.proxy.url), run.id)).toMatch(
       /^1 request, 1 cut in shadow mode, which removes nothing: [\d.]+K of [\d.]+K tokens, \$0\.\d+ of \$0\.10\./,
     );
     const off = await stage({ MCP_PRUNER_ENABLED: 'false' });
     const whole = markedRun(off.proxy.url);
     await off.ask(whole.url, log);
-    expect(await summaryOf(off.proxy.url, whole.id)).toMatch(/^1 request, nothing was cut: pruning was switched off/);
+    expect(await summaryOf(open(off.proxy.url), whole.id)).toMatch(
+      /^1 request, nothing was cut: pruning was switched off/,
+    );
   });
 });
 

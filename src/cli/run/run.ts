@@ -103,9 +103,7 @@ export const run: Command = {
       const before = shared || other ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
       lines.say(cloud && bypasses ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       if (proxy.problem !== undefined) lines.say(`nothing is pruned or recorded: ${printableLine(proxy.problem)}`);
-      const summary = bypasses
-        ? async () => null
-        : () => import('./summary.ts').then((it) => it.summaryOf(proxy.url, id));
+      const summary = bypasses ? async () => null : () => import('./summary.ts').then((it) => it.summaryOf(proxy, id));
       return await runAgent(client, wired, args, { socket, lifecycle, io, lines, childLog, summary });
     } finally {
       await childLog.close();

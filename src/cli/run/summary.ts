@@ -3,14 +3,24 @@ import { leftWholeWords } from '../../core/left-whole.ts';
 import type { RunFigures } from '../../core/ports/run-figures.ts';
 import { runPath } from '../../proxy/doors/run-path.ts';
 import { money } from '../report/words.ts';
+import type { RunProxy } from './proxy.ts';
 
 /** Longer than the proxy takes: it answers once the run's requests are billed, or after three seconds. */
 const WAIT_MS = 4_000;
 
-/** Summary of a run in one sentence; `null` if the proxy returns no figures. Never rejects. */
-export async function summaryOf(proxyUrl: string, run: string): Promise<string | null> {
+/**
+ * Summary of a run in one sentence; `null` if the proxy returns no figures. Never rejects.
+ *
+ * @param proxy - its URL, and the token or key that it requires
+ */
+export async function summaryOf(proxy: Pick<RunProxy, 'url' | 'token' | 'key'>, run: string): Promise<string | null> {
+  const { url, token, key } = proxy;
+  const headers = {
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+    ...(key !== null && { 'x-mcp-pruner-key': key }),
+  };
   try {
-    const answer = await fetch(`${proxyUrl}${runPath(run)}?wait=1`, { signal: AbortSignal.timeout(WAIT_MS) });
+    const answer = await fetch(`${url}${runPath(run)}?wait=1`, { headers, signal: AbortSignal.timeout(WAIT_MS) });
     return answer.ok ? sentenceOf((await answer.json()) as RunFigures) : null;
   } catch {
     return null; // none of our proxies answered in time

@@ -167,9 +167,13 @@ export interface LedgerStore {
    * project (with `day` `''`); models, keys, tools and misses only by `key`.
    */
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
-  /** Requests of a conversation in order, starting after `after` (a request id) if given, at most `limit`. */
+  /**
+   * Requests of a conversation in order, starting after `after` (a request id) if given, at most `limit`. Conversations
+   * of two projects with the same first words share an id; with `project`, only its requests are returned.
+   */
   turns(query: {
     readonly conversationId: string;
+    readonly project?: string;
     readonly after?: string;
     readonly newestFirst?: boolean;
     readonly limit: number;

@@ -91,15 +91,14 @@ export class LastAnswers {
     conversationId: string,
     isLocal: (wire: string) => boolean,
   ): Promise<readonly LastAnswer[]> {
-    const turns = await this.#turns.turns({ conversationId, newestFirst: true, limit: TURNS });
+    const turns = await this.#turns.turns({ conversationId, project, newestFirst: true, limit: TURNS });
     const key = conversationKey(project, conversationId);
     const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: Number.POSITIVE_INFINITY, answers: [] };
     const newestMs = answers[0]?.atMs ?? Number.NEGATIVE_INFINITY;
-    const own = turns.filter((turn) => turn.project === project);
-    const others = own.filter(({ atMs }) => atMs < sinceMs || atMs > newestMs);
+    const others = turns.filter(({ atMs }) => atMs < sinceMs || atMs > newestMs);
     const byModel = new Map(others.toReversed().map((turn) => [turn.model, turn]));
     const read = [...byModel.values()].map(({ atMs, model, wire }): LastAnswer => {
-      const written = own.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
+      const written = turns.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
       const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
       const lifetimeMs = isLocal(wire)
         ? Number.POSITIVE_INFINITY

@@ -27,7 +27,6 @@ const SUMMARY_TOKENS = 2_500;
 export class SessionMeter {
   readonly #sessions = new BoundedMap<string, Session>(MAX_SESSIONS);
   readonly #prices: Pick<Prices, 'of'>;
-  #latest = '';
 
   constructor(prices: Pick<Prices, 'of'>) {
     this.#prices = prices;
@@ -45,7 +44,6 @@ export class SessionMeter {
     if (isSide) return;
     const conversations = [...(before?.conversations ?? []).filter((one) => one !== conversationId), conversationId];
     this.#sessions.set(key, { project, request, tokens, conversations: conversations.slice(-MAX_CONVERSATIONS) });
-    this.#latest = key;
   }
 
   /**
@@ -56,8 +54,7 @@ export class SessionMeter {
    */
   find(name: string | null, project?: string): Session | null {
     if (name === null) {
-      const latest = this.#sessions.peek(this.#latest);
-      return latest && (project === undefined || latest.project === project) ? latest : null;
+      return [...this.#sessions.values()].find((one) => project === undefined || one.project === project) ?? null;
     }
     if (project !== undefined) return this.#sessions.peek(keyOf(project, name)) ?? null;
     const named = [...this.#sessions.values()].filter(
@@ -71,7 +68,7 @@ export class SessionMeter {
 
   /** The newest session whose last request belongs to this conversation. */
   ofConversation(conversation: string): Session | null {
-    return [...this.#sessions.values()].findLast(({ request }) => request.conversationId === conversation) ?? null;
+    return [...this.#sessions.values()].find(({ request }) => request.conversationId === conversation) ?? null;
   }
 
   contextOf(
@@ -128,20 +125,22 @@ export class SavedDollars {
   }
 
   /** @throws StoreUnavailable */
-  async read(conversations: readonly string[]): Promise<number> {
+  async read(project: string, conversations: readonly string[]): Promise<number> {
     let sum = 0;
-    for (const conversationId of conversations) sum += await this.#of(conversationId);
+    for (const conversationId of conversations) sum += await this.#of(project, conversationId);
     return sum;
   }
 
-  async #of(conversationId: string): Promise<number> {
-    const known = this.#known.get(conversationId);
+  async #of(project: string, conversationId: string): Promise<number> {
+    const key = keyOf(project, conversationId);
+    const known = this.#known.get(key);
     const after = known === undefined ? {} : { after: known.last };
-    const turns = conversationId === '' ? [] : await this.#turns({ conversationId, limit: MAX_TURNS, ...after });
+    const turns =
+      conversationId === '' ? [] : await this.#turns({ conversationId, project, limit: MAX_TURNS, ...after });
     const added = turns.reduce((sum, { dollars, dollarsWithout }) => sum + ((dollarsWithout ?? 0) - (dollars ?? 0)), 0);
     const dollars = (known?.dollars ?? 0) + added;
     const last = turns.at(-1)?.requestId;
-    if (last !== undefined) this.#known.set(conversationId, { last, dollars });
+    if (last !== undefined) this.#known.set(key, { last, dollars });
     return dollars;
   }
 }

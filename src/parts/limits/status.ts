@@ -1,7 +1,7 @@
 import type { Services } from '../../app/compose.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
-import { attribute, type WindowUse } from '../../ledger/limits/attribution.ts';
+import { attribute, type Moved, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/steps.ts';
 import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';
@@ -47,14 +47,17 @@ export class StatusFigures {
     const windows = (await this.#current()).filter(
       ({ requests }) => project === undefined || requests.some(({ reading }) => reading.project === project),
     );
-    const own = windows.filter(({ requests }) => requests.some(({ reading }) => reading.session === name));
+    const owner = found?.project ?? project;
+    const isOwn = ({ reading }: Moved): boolean =>
+      reading.session === name && reading.project !== '' && (owner === undefined || reading.project === owner);
+    const own = windows.filter(({ requests }) => requests.some(isOwn));
     const account = (own.length > 0 ? own : windows).toSorted((a, b) => lastMs(b) - lastMs(a))[0]?.account;
     const nowMs = this.#services.clock.nowMs();
     return {
       session: name,
       context: found && this.#meter.contextOf(found, await this.#thresholdOf(found.request)),
-      windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, name, nowMs)),
-      savedDollars: found && (await this.#saved.read(found.conversations)),
+      windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, isOwn, nowMs)),
+      savedDollars: found && (await this.#saved.read(found.project, found.conversations)),
     };
   }
 
@@ -128,8 +131,9 @@ async function currentWindows({ store }: Pick<Services, 'store'>, nowMs: number)
   return [...named.values()].flatMap((history) => currentOf(history, nowMs) ?? []);
 }
 
-function figuresOf(window: WindowUse, session: string | null, nowMs: number): WindowFigures {
-  const own = window.requests.filter(({ reading }) => reading.session === session && reading.project !== '');
+/** @param isOwn - whether a request belongs to the shown session */
+function figuresOf(window: WindowUse, isOwn: (request: Moved) => boolean, nowMs: number): WindowFigures {
+  const own = window.requests.filter(isOwn);
   return {
     window: window.window,
     minutes: window.minutes,

@@ -79,14 +79,18 @@ it('reports how many points of each limit the requests of a run used, also acros
     await ask('one', { base });
     clock.now += 20_000;
   }
-  expect(await summaryOf(proxy.url, run.id)).toContain('used 8 points of 5h and 4 points of 7d.');
+  expect(await summaryOf({ url: proxy.url, token: null, key: null }, run.id)).toContain(
+    'used 8 points of 5h and 4 points of 7d.',
+  );
   books.reset('5h');
   clock.now += 5 * 3_600_000 - 80_000;
   await ask('one', { base: run.url }); // the first answer of a window
   books.use(2);
   clock.now += 1_000;
   await ask('one', { base: run.url });
-  expect(await summaryOf(proxy.url, run.id)).toContain('used 10 points of 5h and 5 points of 7d.');
+  expect(await summaryOf({ url: proxy.url, token: null, key: null }, run.id)).toContain(
+    'used 10 points of 5h and 5 points of 7d.',
+  );
 });
 
 const sharedUrl = sharedDatabase();

@@ -28,12 +28,18 @@ export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore
   }
 
   /** Filtered by project, because conversations of two projects with the same first words share an id. */
-  async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
+  async turns({
+    conversationId,
+    project,
+    after,
+    limit,
+  }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
+    const shown = this.ownProjects.filter((own) => project === undefined || own === project);
     const found: LedgerTurn[] = [];
     for (let behind = after; found.length < limit; ) {
       const from = behind === undefined ? {} : { after: behind };
       const page = await this.unscoped.turns({ conversationId, limit: PAGE, ...from });
-      found.push(...page.filter(({ project }) => this.ownProjects.includes(project)));
+      found.push(...page.filter((turn) => shown.includes(turn.project)));
       behind = page.at(-1)?.requestId;
       if (page.length < PAGE) break;
     }

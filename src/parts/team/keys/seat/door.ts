@@ -20,7 +20,7 @@ const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
 /** Headers in which clients send the provider's key. */
 const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 /** Paths answered by the proxy without a model. Their handlers charge texts to prune. */
-const OWN = /^\/(?:$|admin\/|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
+const OWN = /^\/(?:$|admin\/|run\/|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** Paths with their own access control: the page (which asks for the key itself), metrics and the admin API. */
 const OWN_DOOR = /^\/(?:$|admin\/|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** Id prefix of users, which are not keys in the store. */
