@@ -46,6 +46,8 @@ const STEP_WORDS: Readonly<Record<string, string>> = {
 
 interface Explained {
   readonly conversation: string;
+  /** First words of the user; `''` if they are not kept. */
+  readonly title: string;
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
@@ -57,8 +59,9 @@ interface Explained {
 export async function explainConversation(call: Call, io: Io): Promise<number> {
   const explained = await withStore(call, io, async (store) => {
     const id = textOption(call, 'conversation');
-    const conversation = id === undefined || id === LATEST ? await newestOf(store) : await namedBy(store, id);
-    return explain(conversation, await store.events({ runId: conversation, fromSeq: 1, limit: MOST_EVENTS }));
+    const name = id === undefined || id === LATEST ? await newestOf(store) : null;
+    const conversation = await (name === null ? namedBy(store, id ?? '') : withTitle(store, name));
+    return explain(conversation, await store.events({ runId: conversation.name, fromSeq: 1, limit: MOST_EVENTS }));
   });
   io.out(call.values.json === true ? `${JSON.stringify(asJson(explained), null, 2)}\n` : textOf(explained, io));
   return 0;
@@ -73,21 +76,34 @@ async function newestOf(store: Pick<StoreHandle, 'records' | 'events'>): Promise
   return request.runId;
 }
 
-/** Finds a conversation by id prefix. @throws UserError */
-async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, id: string): Promise<string> {
-  const found = await browse.conversations({ words: id, order: 'seen', offset: 0, limit: 50 });
-  const names = [...new Set(found.map(({ name }) => name).filter((name) => name.startsWith(id)))];
-  const [name, other] = names;
-  if (other !== undefined)
-    throw new UserError(`several conversations begin with ${id}: ${names.slice(0, 5).join(', ')}`);
-  if (name === undefined) throw new UserError(`no conversation begins with ${JSON.stringify(id)}`);
-  return name;
+interface Titled {
+  readonly name: string;
+  readonly title: string;
+}
+
+async function withTitle({ browse }: Pick<StoreHandle, 'browse'>, name: string): Promise<Titled> {
+  const found = await browse.conversations({ words: name, order: 'seen', offset: 0, limit: 50 });
+  return { name, title: found.find((one) => one.name === name)?.opening ?? '' };
+}
+
+/** Finds a conversation by the beginning of its id or by words of its title. @throws UserError */
+async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, words: string): Promise<Titled> {
+  const found = await browse.conversations({ words, order: 'seen', offset: 0, limit: 50 });
+  const wanted = words.toLowerCase();
+  const byName = found.filter(({ name }) => name.startsWith(words));
+  const matches = byName.length > 0 ? byName : found.filter(({ opening }) => opening.toLowerCase().includes(wanted));
+  const titles = new Map(matches.map(({ name, opening }) => [name, opening]));
+  const [first, other] = titles;
+  if (first === undefined) throw new UserError(`no conversation has ${JSON.stringify(words)} in its id or title`);
+  if (other === undefined) return { name: first[0], title: first[1] };
+  const names = [...titles].slice(0, 5).map(([name, title]) => (title === '' ? name : `${name} (${title})`));
+  throw new UserError(`several conversations match ${words}: ${names.map(printableLine).join(', ')}`);
 }
 
 /** Automatic causes of steps, as opposed to agents and people. */
 const STEPS: ReadonlySet<string> = new Set(['budget', 'payoff', 'cold']);
 
-function explain(conversation: string, events: readonly StoredEvent[]): Explained {
+function explain({ name, title }: Titled, events: readonly StoredEvent[]): Explained {
   const requests = events.filter(({ kind }) => kind === 'request');
   const leftWhole: Record<string, number> = {};
   for (const { payload } of requests) {
@@ -112,10 +128,10 @@ function explain(conversation: string, events: readonly StoredEvent[]): Explaine
       const why = String(payload.why ?? payload.by);
       return { atMs: tsMs, results: Number(payload.segments), why };
     });
-  return { conversation, requests: requests.length, outcomes, steps, leftWhole };
+  return { conversation: name, title, requests: requests.length, outcomes, steps, leftWhole };
 }
 
-function textOf({ conversation, requests, outcomes, steps, leftWhole }: Explained, io: Io): string {
+function textOf({ conversation, title, requests, outcomes, steps, leftWhole }: Explained, io: Io): string {
   const paint = painter(io);
   const cuts = outcomes.flatMap(({ cut }) => cut ?? []);
   const tokens = cuts.reduce((sum, one) => sum + one.tokens, 0);
@@ -124,33 +140,42 @@ function textOf({ conversation, requests, outcomes, steps, leftWhole }: Explaine
   const cutWords =
     cuts.length === 0 ? 'nothing cut' : `${plural(cuts.length, 'text')} cut, by about ${count(tokens)} tokens`;
   const head = `${plural(requests, 'request')}; ${cutWords}; ${count(whole)} left whole`;
-  const parts = [paint('bold', printableLine(conversation)), wrapped(head, '', io)];
+  const heading = paint('bold', printableLine(title || conversation));
+  const parts = [title === '' ? heading : `${heading}\n${printableLine(conversation)}`, wrapped(head, '', io)];
+  const days = new Set([...outcomes, ...steps].map(({ atMs }) => isoTime(atMs).slice(0, 10)));
+  const at = (ms: number): string => isoTime(ms).slice(days.size > 1 ? 0 : 11);
   if (reasons.length > 0) {
     const rows = reasons.map(([code, texts]) => [leftWholeWords(code), texts > 0 ? count(texts) : '-']);
     parts.push(`${table([['why left whole', 'texts'], ...rows], { textColumns: 1, width: io.columns })}\n`);
   }
   const shown = outcomes.slice(-MOST_SHOWN);
   if (shown.length > 0) parts.push(paint('bold', shown.length < outcomes.length ? 'The newest texts' : 'Its texts'));
-  for (const one of shown) parts.push(wrapped(lineOf(one), '', io, '  ').trimEnd());
-  for (const step of steps.slice(-MOST_SHOWN)) parts.push(wrapped(stepLine(step), '', io, '  ').trimEnd());
+  for (const one of shown) parts.push(wrapped(lineOf(one, at), '', io, '  ').trimEnd());
+  for (const step of steps.slice(-MOST_SHOWN)) parts.push(wrapped(stepLine(step, at), '', io, '  ').trimEnd());
   if (cuts.length > 0) parts.push('', 'mcp-pruner why <prune_id> explains one');
   return `${parts.join('\n')}\n`;
 }
 
-function stepLine({ atMs, results, why }: Step): string {
-  const words = STEP_WORDS[why] ?? why;
-  return `${new Date(atMs).toISOString().slice(11, 19)} ${plural(results, 'old result')} put aside: ${printableLine(words)}`;
+/** Date and time, without the letter between them. */
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-function lineOf({ atMs, tool, lines, cut, whole }: Outcome): string {
-  const at = `${new Date(atMs).toISOString().slice(11, 19)} ${printableLine(tool) || 'text'}`;
+function stepLine({ atMs, results, why }: Step, timeOf: (ms: number) => string): string {
+  const words = STEP_WORDS[why] ?? why;
+  return `${timeOf(atMs)} ${plural(results, 'old result')} put aside: ${printableLine(words)}`;
+}
+
+function lineOf({ atMs, tool, lines, cut, whole }: Outcome, timeOf: (ms: number) => string): string {
+  const at = `${timeOf(atMs)} ${printableLine(tool) || 'text'}`;
   if (cut === null) return `${at}: ${plural(lines, 'line')} left whole: ${leftWholeWords(whole)}`;
   return `${at}: ${count(lines - cut.keptLines)} of ${plural(lines, 'line')} cut, ${printableLine(cut.pruneId)}`;
 }
 
-function asJson({ conversation, requests, outcomes, steps, leftWhole }: Explained) {
+function asJson({ conversation, title, requests, outcomes, steps, leftWhole }: Explained) {
   return {
     conversation,
+    title,
     requests,
     left_whole: leftWhole,
     put_aside: steps.map(({ atMs, results, why }) => ({ at: new Date(atMs).toISOString(), results, why })),

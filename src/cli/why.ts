@@ -60,7 +60,11 @@ export const why: Command = {
       doc: 'the lines that were cut; with ranges, such as 10-40 or 3,10-40: only the regions that hold these lines',
     },
     latest: { type: 'boolean', doc: 'the conversation of the newest request' },
-    conversation: { type: 'string', value: '<id>', doc: 'a conversation, by its id or the first characters of it' },
+    conversation: {
+      type: 'string',
+      value: '<id>',
+      doc: 'a conversation, by the beginning of its id or by words of its title',
+    },
     json: { type: 'boolean', doc: 'print JSON' },
   },
   arguments: { min: 0, max: 1 },

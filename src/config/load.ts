@@ -98,6 +98,9 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   };
   // the page is only exposed to other machines if explicitly configured
   if (!isLoopbackHost(values.host)) imply('page', false, 'host');
+  // titles are words of a user, so they are only kept where nobody else reads them
+  if (!isLoopbackHost(values.host)) imply('conversationTitles', false, 'host');
+  if (values.databaseUrl !== null) imply('conversationTitles', false, 'databaseUrl');
   for (const part of input.table.parts) for (const row of part.implied?.(values) ?? []) imply(...row);
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
   // a raised minimum text size also applies to command output

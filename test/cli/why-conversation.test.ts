@@ -64,8 +64,14 @@ describe('the reason why a result was left whole', () => {
     expect(out).toMatch(/3 requests; 1 text cut, by about [\d,]+ tokens; 2 left\s+whole/);
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
     expect((await run(['why', '--conversation', 'zzz'], { env, clock })).err).toContain(
-      'no conversation begins with "zzz"',
+      'no conversation has "zzz" in its id or title',
     );
+
+    const [title = ''] = out.split('\n');
+    expect(title).toMatch(/\w \w/);
+    expect(out.split('\n')[1]).toBe(id);
+    const byTitle = await run(['why', '--conversation', title.slice(2, 20).toUpperCase(), '--json'], { env, clock });
+    expect(JSON.parse(byTitle.out)).toMatchObject({ conversation: id, title });
 
     for (const latest of [['--latest'], ['--conversation', '--latest']]) {
       const newest = (await run(['why', ...latest], { env, clock })).out;

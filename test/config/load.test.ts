@@ -316,6 +316,19 @@ describe('the choice of the backend', () => {
   });
 });
 
+describe('titles of conversations', () => {
+  it.each<[Record<string, string>, boolean]>([
+    [{}, true],
+    [{ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: 't' }, false],
+    [{ MCP_PRUNER_DATABASE_URL: 'postgres://u@127.0.0.1/db' }, false],
+    [{ MCP_PRUNER_REQUIRE_KEY: 'true' }, false],
+    [{ MCP_PRUNER_REQUIRE_KEY: 'true', MCP_PRUNER_CONVERSATION_TITLES: 'true' }, true],
+    [{ MCP_PRUNER_CONVERSATION_TITLES: 'false' }, false],
+  ])('with %j are kept: %s', (env, expected) => {
+    expect(loadSettings(machine({ env })).settings.conversationTitles).toBe(expected);
+  });
+});
+
 describe('the minimum size of command output', () => {
   it.each([
     [{}, 1_000],

@@ -26,7 +26,8 @@ export async function describeEvent(
   columns?: number,
 ): Promise<string> {
   const time = new Date(event.tsMs).toISOString().slice(11, 19);
-  const run = plainText(event.runId).slice(0, 8).padEnd(8);
+  // ids begin with what their conversations share, and end with what tells them apart
+  const run = plainText(event.runId).slice(-8).padEnd(8);
   const kind = paint(
     colours[event.kind] ?? (event.level === 'warn' ? 'yellow' : 'dim'),
     plainText(event.kind).padEnd(14),

@@ -36,8 +36,8 @@ export const keepingSettings = {
   conversationTitles: setting({
     common: true,
     rule: onOff(),
-    fallback: false,
-    doc: "Keeps the first 60 characters of the user's first words as the title of a conversation on the page.",
+    fallback: true,
+    doc: "Keeps the first 60 characters of the user's first words as the title of a conversation. Unless set, off where others have access: a host that is not loopback, a shared database, required keys.",
   }),
   maxEvents: setting({
     rule: wholeNumber(0, 100_000_000),

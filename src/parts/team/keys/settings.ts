@@ -41,8 +41,9 @@ const rows = {
 /** Settings of keys, and their consequences. */
 export const keysSettings: PartSettings = { rows, implied, problem, guard: 'requireKey' };
 
-function implied({ host, databaseUrl, trustedAuthHeader }: Settings): readonly Implied[] {
+function implied({ host, databaseUrl, trustedAuthHeader, requireKey }: Settings): readonly Implied[] {
   const required: Implied[] = [];
+  if (requireKey) required.push(['conversationTitles', false, 'requireKey']);
   // a shared store that other machines can reach requires keys unless configured otherwise
   if (!isLoopbackHost(host) && databaseUrl !== null) required.push(['requireKey', true, 'host']);
   // users of an authenticating proxy need no key, but all others do

@@ -32,7 +32,10 @@ export function ConversationView({
   const { earlier, failure, more } = useEarlier(name, project);
   return (
     <>
-      <Head title="Conversation" about={newest.value && <About conversation={newest.value.conversation} />}>
+      <Head
+        title={newest.value ? nameOf(newest.value.conversation) : 'Conversation'}
+        about={newest.value && <About conversation={newest.value.conversation} />}
+      >
         <a class="button" href={back ?? to('conversations')}>
           All conversations
         </a>
