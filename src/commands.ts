@@ -117,7 +117,6 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
 /** Command names from before the first release, with their replacements. */
 export const renamed: Readonly<Record<string, string>> = {
   stats: 'report --tokens',
-  tools: 'report --tools',
   prices: 'report --prices',
   tail: 'report --live',
   diff: 'why <prune_id> --lines',

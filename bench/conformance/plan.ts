@@ -167,7 +167,6 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_STASH_SEEN_AGAIN', 'true'],
   ['MCP_PRUNER_COLD_STASH', 'off', 'measure', 'provider'],
   ['MCP_PRUNER_BOLDNESS', 'balanced', 'bold'],
-  ['MCP_PRUNER_TOOL_SHELF', 'on'],
   ['MCP_PRUNER_HOLDOUT', '0.3'],
   ['MCP_PRUNER_NEVER_PRUNE_TOOLS', 'bash'],
   ['MCP_PRUNER_NEVER_PRUNE_PATHS', '**/*.ts'],
@@ -206,7 +205,6 @@ export function projectOf(seed: number): readonly string[] {
     ['--cold-stash', 'off'],
     ['--never-prune-tools', 'read_file'],
     ['--never-prune-paths', '*.log'],
-    ['--shelf', 'on'],
   ]);
 }
 

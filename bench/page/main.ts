@@ -50,7 +50,6 @@ async function times(): Promise<void> {
     'conversation?name=c-1000',
     'timeline?name=c-1000',
     'lines?days=30&by=model&measure=dollars',
-    'shelf?days=30',
   ];
   for (const path of [...answers, 'store', 'prunes', 'prunes?before=50000', 'settings']) {
     const took: number[] = [];

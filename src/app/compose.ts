@@ -83,13 +83,9 @@ export function openServices(
   const deciding = openDeciding(context);
   const { scorer, turns, decider, decisionCache } = deciding;
   const watches = openObservers(context, turns, counters);
-  const { flushSeen, sink, toolWatch } = watches;
+  const { flushSeen, sink } = watches;
   const contextGc = openContextGc(context, flushSeen);
-  const { ledger, learner, ledgerStarted, prices, thresholds } = openLedger(context, {
-    ...counters,
-    onRated: ({ project, conversationId, atMs }, rate, { tokens, dollars }) =>
-      toolWatch?.billed({ project, conversationId, atMs, rate, saved: { tokens, usd: dollars } }),
-  });
+  const { ledger, learner, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
   const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
   const upkeep = openUpkeep(context, projectBook, sink);
@@ -127,7 +123,6 @@ export function openServices(
       await flushSeen();
       await sink.close();
       await ledger.close();
-      await toolWatch?.flush();
       await events.flush();
       await store.close();
     },

@@ -106,7 +106,6 @@ const parts = {
   segments: { level: 'warn', message: 'segments could not be recorded' },
   recall: { level: 'warn', message: 'results could not be kept for recall' },
   compactions: { level: 'warn', message: 'a compaction could not be noted' },
-  shelf: { level: 'warn', message: 'tools could not be noted' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger failed' },

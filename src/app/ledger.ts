@@ -1,11 +1,9 @@
-import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
-import type { HeadSaving } from '../ledger/bill.ts';
 import { AvoidedCompactions, LearnedThresholds } from '../ledger/compactions.ts';
 import { pricesOf } from '../ledger/installed-prices.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
-import { frontRate, type Prices } from '../ledger/prices.ts';
+import type { Prices } from '../ledger/prices.ts';
 import type { Context } from './context.ts';
 
 /** Opens the ledger over a store. A broken price file is not fatal: its models are counted in tokens only. */
@@ -27,9 +25,8 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
     conversationOf: (pruneId) => events.runOf(pruneId),
     learner: learner ?? undefined,
     ...counters,
-    onBilled: (turn, head) => {
-      counters.onBilled?.(turn, head);
-      counters.onRated?.(turn, frontRate(prices, turn), head);
+    onBilled: (turn) => {
+      counters.onBilled?.(turn);
       if (avoided.billed(turn)) counters.onCompaction?.('avoided');
     },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
@@ -49,8 +46,6 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
 export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
   /** Called when a client compacted a conversation, or a compaction was avoided. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
-  /** Called for each billed request; `rate` is the price in dollars of a token in the tools, `null` if unknown. */
-  readonly onRated?: (turn: LedgerTurn, rate: number | null, head: HeadSaving) => void;
 }
 
 const HOUR_MS = 3_600_000;

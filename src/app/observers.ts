@@ -7,13 +7,12 @@ import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
-import { ToolWatch } from '../core/shelf/watch.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
 import type { Cold } from './cold.ts';
 import type { Context } from './context.ts';
 import type { LedgerCounters } from './ledger.ts';
-import { findSettingsOf, globs } from './pipeline.ts';
+import { findSettingsOf } from './pipeline.ts';
 import { MainThreadRecall, type RecallSink, RecallThread } from './recall-thread.ts';
 import { fileOf } from './store.ts';
 
@@ -25,8 +24,6 @@ export interface Observers {
   readonly sink: RecallSink;
   /** Resolves when the results of all requests so far are stored. Never rejects. */
   readonly flushSeen: () => Promise<void>;
-  /** Records declared and called tools; absent if the shelf is off. */
-  readonly toolWatch: ToolWatch | undefined;
 }
 
 export function openObservers(context: Context, turns: Turns, counters: LedgerCounters | undefined): Observers {
@@ -53,14 +50,7 @@ export function openObservers(context: Context, turns: Turns, counters: LedgerCo
     await seen.flush();
     await Promise.all([recorder.flush(), keeper.flush(), compactions.flush()]);
   };
-  const toolWatch = openToolWatch(context);
-  return { seen, flushSeen, sink, toolWatch };
-}
-
-function openToolWatch({ settings, store, behind, failures }: Context): ToolWatch | undefined {
-  if (settings.toolShelf === 'off') return undefined;
-  const never = globs(settings.toolShelfNever);
-  return new ToolWatch({ store: store.shelf, never, behind, onFailure: failures.of('shelf') });
+  return { seen, flushSeen, sink };
 }
 
 /** Opens the sink for results. With a file store, it runs on a separate thread. */

@@ -8,7 +8,6 @@ import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { FindSettings } from '../core/request/found-text.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { PipelineOptions } from '../core/request/pipeline-options.ts';
-import type { ToolShelf } from '../core/shelf/shelf.ts';
 
 /** Share of `memoMaxBytes` for decisions; the rest is for remembered bodies. */
 const DECISIONS_SHARE = 1 / 32;
@@ -39,10 +38,10 @@ export interface RewriterParts
     | 'findOf'
     | 'boldness'
     | 'traces'
+    | 'shortTools'
   > {
   readonly decisionCache: DecisionCache;
   readonly scorer?: LineScorer;
-  readonly shelf?: ToolShelf;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
   readonly recoverCommand?: string;
 }
@@ -87,7 +86,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     findOf: parts.findOf,
     isHeldOut,
     boldness,
-    shelf: parts.shelf,
+    shortTools: parts.shortTools,
     traces: parts.traces,
   });
 }

@@ -8,7 +8,7 @@ import type { Traces } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { isHeldOut } from '../core/request/policy.ts';
 import { RefusedConversations } from '../core/request/provider-verdicts.ts';
-import { ToolShelf } from '../core/shelf/shelf.ts';
+import { ShortTools } from '../core/sent/short-tools.ts';
 import { isForeign } from '../core/web-origin.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
@@ -27,6 +27,7 @@ import { LoopGuard } from '../proxy/upstream/headers.ts';
 import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
+import { shortConversationSeen, shortConversations } from '../store/short-tools.ts';
 import { countBody } from '../wires/dialects/anthropic-messages/count-body.ts';
 import { anthropicMessages } from '../wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../wires/dialects/dialect.ts';
@@ -36,7 +37,7 @@ import type { Provider } from '../wires/providers/provider.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
 import type { OpenPart } from './part.ts';
-import { findSettingsBy, globs, rewriterOf } from './pipeline.ts';
+import { findSettingsBy, rewriterOf } from './pipeline.ts';
 import { segmentsOf } from './segments.ts';
 import { storeWaitOf } from './store.ts';
 
@@ -85,7 +86,7 @@ export async function openWires(
   metrics: Metrics,
   { owners, answers }: Pick<OpenPart, 'owners' | 'answers'> = {},
 ): Promise<Wires> {
-  const { settings, events, clock, log, failures, ledger, toolWatch, cold } = services;
+  const { settings, events, clock, log, failures, ledger, cold } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -95,7 +96,7 @@ export async function openWires(
   const savings = savingWatch(services);
   const runs = new RunBook();
   const reporter = new Reporter({
-    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, toolWatch, cold },
+    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, cold },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -282,7 +283,7 @@ async function handlerOptions(
       boldness: learner ?? undefined,
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),
-      shelf: toolShelfOf(services, reporter, owners),
+      shortTools: await openShortTools(services, owners),
       traces,
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
@@ -320,21 +321,20 @@ async function tracesOf({ version, log }: Services): Promise<Traces> {
   );
 }
 
-function toolShelfOf(
-  { settings, store, clock, failures, projectBook }: Services,
-  reporter: Reporter,
+/** Reads which conversations have shortened tools; if the store is unavailable, the first request reads them. */
+async function openShortTools(
+  { settings, store, clock, failures }: Services,
   owners: Ownership | undefined,
-): ToolShelf {
-  return new ToolShelf({
-    store,
-    clock,
-    shortens: (project) => projectBook.shelfOf(project),
-    evidence: () => reporter.toolsNoted(),
-    never: globs(settings.toolShelfNever),
+): Promise<ShortTools> {
+  const onFailure = failures.of('pruning');
+  const shortTools = new ShortTools({
+    ...{ store, clock, owners, onFailure },
+    load: () => shortConversations(store.sql),
+    seen: (conversation, atMs) => shortConversationSeen(store.sql, conversation, atMs),
     ttlMs: settings.pruneIdTtlS * 1000,
-    owners,
-    onFailure: failures.of('shelf'),
   });
+  await shortTools.load().catch((cause: unknown) => onFailure('tools_unknown', cause));
+  return shortTools;
 }
 
 /** Maximum total size of bodies above the limit that are read concurrently. */

@@ -18,7 +18,6 @@ const FIELDS = {
   'never-prune-paths': 'neverPrunePaths',
   language: 'language',
   'dollars-per-month': 'dollarsPerMonth',
-  shelf: 'shelf',
   boldness: 'boldness',
   'cold-stash': 'coldStash',
   'text-days': 'textDays',
@@ -45,7 +44,6 @@ export const projects: Command = {
     'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, separated by commas' },
     language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
-    shelf: { type: 'string', value: '<on|off>', doc: 'set: in new conversations, shorten tools that are never called' },
     boldness: { type: 'string', value: '<dial>', doc: 'set: how much is cut: careful, balanced or bold' },
     'cold-stash': {
       type: 'string',
@@ -120,7 +118,6 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   neverPrunePaths: 'allowed are up to 200 globs with commas between',
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
-  shelf: 'allowed is on or off',
   boldness: 'allowed is careful, balanced or bold',
   coldStash: 'allowed is on, provider, measure or off',
   textDays: 'allowed are whole days from 1 to 3650',
@@ -130,7 +127,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
 
 const NUMBERS: ReadonlySet<string> = new Set(['holdout', 'dollarsPerMonth', 'textDays', 'ledgerDays', 'auditDays']);
 
-const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'shelf', 'boldness', 'coldStash']);
+const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'boldness', 'coldStash']);
 
 function readValue(field: keyof ProjectSettings, text: string): unknown {
   if (NUMBERS.has(field)) return text === '' ? text : Number(text);

@@ -1,6 +1,7 @@
 import { errorCode } from '../base/causes.ts';
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
+import { retiredWarning } from './retired.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import type { Setting } from './settings/setting.ts';
 import {
@@ -172,7 +173,7 @@ function readConfigFile(input: LoadInput): ConfigFile {
     if (code === 'ENOENT' || code === 'ENOTDIR') return nothing;
     return { ...nothing, warnings: [`the configuration file ${path} cannot be read (${code}) and is ignored`] };
   }
-  return { path, ...readToml(text, path, input.table.rows), warnings: [] };
+  return { path, ...readToml(text, path, input.table.rows) };
 }
 
 function fromFlag(input: LoadInput, key: SettingKey, { flag, toggle, rule }: Setting<unknown>): Given | null {
@@ -238,6 +239,8 @@ function unknownVariables({ env, table }: LoadInput): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !knownNames.has(name))
     .map((name) => {
+      const retired = retiredWarning(name.slice(PREFIX.length).toLowerCase(), name);
+      if (retired !== null) return retired;
       // the common prefix must not make names similar
       const meant = nearest(name.slice(PREFIX.length), suffixes);
       return `${name} is not a setting and is ignored${meant === null ? '' : `: did you mean ${PREFIX}${meant}?`}`;

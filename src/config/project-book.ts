@@ -8,10 +8,6 @@ import type { Settings } from './settings.ts';
 const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
-/** Conversations with shortened tools, by setting value. */
-const SHORTENS = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
-type ShelfFor = (typeof SHORTENS)[keyof typeof SHORTENS];
-
 /** How requests of a project are handled. */
 export interface Treated {
   readonly enabled: boolean;
@@ -103,13 +99,6 @@ export class ProjectBook {
     return [...this.#own].flatMap(([name, { dollarsPerMonth: dollars }]) =>
       dollars === undefined ? [] : [{ of: 'project', name, dollars }],
     );
-  }
-
-  /** The new conversations that get shortened tools. Projects cannot opt in subscription logins. */
-  shelfOf(project: string): ShelfFor {
-    const { toolShelf } = this.#options.settings;
-    const { shelf = toolShelf } = this.of(project);
-    return SHORTENS[shelf === 'on' && toolShelf === 'always' ? 'always' : shelf];
   }
 
   /** The cold-stash setting of a project. */

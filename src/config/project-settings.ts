@@ -12,7 +12,6 @@ export const projectSettings = z.strictObject({
   neverPrunePaths: globs.optional(),
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
-  shelf: z.enum(['on', 'off']).optional(),
   boldness: z.enum(['careful', 'balanced', 'bold']).optional(),
   coldStash: z.enum(['on', 'provider', 'measure', 'off']).optional(),
   textDays: days.optional(),
@@ -21,10 +20,14 @@ export const projectSettings = z.strictObject({
   auditDays: days.optional(),
 });
 
+/** Fields of earlier versions, which are dropped. */
+const RETIRED = new Set(['shelf']);
+
 /** Parses the settings of a row; `null` if this version does not understand them. */
 export function projectSettingsIn(json: string): ProjectSettings | null {
   try {
-    return projectSettings.safeParse(JSON.parse(json)).data ?? null;
+    const fields = Object.entries(JSON.parse(json) as object).filter(([name]) => !RETIRED.has(name));
+    return projectSettings.safeParse(Object.fromEntries(fields)).data ?? null;
   } catch {
     return null; // the caller reports it
   }

@@ -1,5 +1,6 @@
 import { parse, TomlError } from 'smol-toml';
 import { nearest } from './nearest.ts';
+import { retiredWarning } from './retired.ts';
 import type { SettingRow } from './settings.ts';
 
 /** Our section of the file. */
@@ -7,10 +8,11 @@ export const SECTION = 'mcp_pruner';
 
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
 
-/** Contents of a configuration file by key, and problems (one line each). */
+/** Contents of a configuration file by key, problems that prevent the start, and warnings (one line each). */
 export interface TomlFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 /** Parses a configuration file. Problem lines contain no values, because a value may be a misplaced secret. */
@@ -22,20 +24,24 @@ export function readToml(text: string, file: string, rows: readonly SettingRow[]
   } catch (cause) {
     const where = cause instanceof TomlError ? `:${cause.line}:${cause.column}` : '';
     const why = cause instanceof TomlError ? tomlReason(cause) : 'it cannot be read';
-    return { values: new Map(), problems: [`${file}${where} is not valid TOML: ${why}`] };
+    return { values: new Map(), warnings: [], problems: [`${file}${where} is not valid TOML: ${why}`] };
   }
 
   const { [SECTION]: section, ...others } = root;
   const problems = Object.entries(others).flatMap(([name, value]) => outsideProblems(name, value, file, rows));
+  const warnings: string[] = [];
   const values = new Map<string, unknown>();
   if (section !== undefined && !isTable(section)) {
     problems.push(`${file}: ${SECTION} must be a table: [${SECTION}]`);
   }
   for (const [name, value] of Object.entries(isTable(section) ? section : {})) {
+    const path = `${SECTION}.${name}`;
+    const secret = known.has(name) ? null : secretPath(name, value, path);
     if (known.has(name)) values.set(name, value);
-    else problems.push(insideProblem(name, value, { file, rows, known }));
+    else if (secret !== null) problems.push(secretProblem(secret, file, rows));
+    else warnings.push(retiredWarning(name, `${file}: ${path}`) ?? unknownWarning(name, `${file}: ${path}`, known));
   }
-  return { values, problems };
+  return { values, problems, warnings };
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {
@@ -48,21 +54,10 @@ function tomlReason(error: TomlError): string {
   return (reason ?? '').replace(/^Invalid TOML document: /, '');
 }
 
-function insideProblem(
-  name: string,
-  value: unknown,
-  {
-    file,
-    rows,
-    known,
-  }: { readonly file: string; readonly rows: readonly SettingRow[]; readonly known: Iterable<string> },
-): string {
-  const path = `${SECTION}.${name}`;
-  const secret = secretPath(name, value, path);
-  if (secret !== null) return secretProblem(secret, file, rows);
+function unknownWarning(name: string, shown: string, known: Iterable<string>): string {
   const meant = nearest(name, known);
   const hint = meant === null ? 'config/default.toml lists all keys' : `did you mean ${meant}?`;
-  return `${file}: ${path} is not a setting: ${hint}`;
+  return `${shown} is not a setting and is ignored: ${hint}`;
 }
 
 function outsideProblems(name: string, value: unknown, file: string, rows: readonly SettingRow[]): string[] {

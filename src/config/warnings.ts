@@ -83,11 +83,6 @@ export function settingsWarnings(settings: Settings): string[] {
     if (protocol !== 'http:' || isLoopbackHost(hostname)) continue;
     warnings.push(`${name} is plain http to another machine: keys and texts travel unencrypted; use https`);
   }
-  if (settings.toolShelf === 'always') {
-    warnings.push(
-      'MCP_PRUNER_TOOL_SHELF=always also shortens the tools of subscription logins: providers have refused clients whose requests looked altered',
-    );
-  }
   for (const [name, token] of Object.entries({ AUTH: authToken, ADMIN: settings.adminToken })) {
     if (token === null || token.length >= 16) continue;
     warnings.push(`MCP_PRUNER_${name}_TOKEN is short enough to be guessed: use 16 characters or more`);

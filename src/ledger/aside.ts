@@ -1,6 +1,6 @@
 import type { TokenCounts } from '../core/ports/ledger.ts';
 import type { RequestFacts } from '../core/ports/request-facts.ts';
-import type { BillBasis, HeadSaving } from './bill.ts';
+import type { BillBasis, Saving } from './bill.ts';
 import { type Known, type Layout, NO_TOKENS, removedIn, withoutCuts } from './known.ts';
 import { dollarsOf, inputOf } from './prices.ts';
 import { readUpTo } from './twin.ts';
@@ -22,7 +22,7 @@ export function asideOf(
   { wouldBeAside: wouldBe = 0 }: Known,
   usage: TokenCounts,
   { price, calibration, layout, cached }: AsideBasis,
-): HeadSaving {
+): Saving {
   if (wouldBe > 0) return wouldSave(wouldBe * calibration, wouldBeAside > 0, usage, price);
   if (!messages.some(({ aside }) => aside)) return { tokens: 0, dollars: 0 };
   const removed = layout.removed.map((tokens, i) => {
@@ -30,7 +30,7 @@ export function asideOf(
     return all > 0 ? (tokens * aside) / all : 0;
   });
   const own = { ...layout, removed };
-  const whole = readUpTo(withoutCuts(usage, own, 0), cached);
+  const whole = readUpTo(withoutCuts(usage, own), cached);
   const dollars = price && dollarsOf(whole, price) - dollarsOf(usage, price);
   return { tokens: removedIn(own), dollars: dollars ?? 0 };
 }
@@ -42,7 +42,7 @@ export function asideOf(
  * @param tokens - tokens of all results that would be put aside
  * @param isNow - whether some of them would be put aside at this request
  */
-function wouldSave(tokens: number, isNow: boolean, usage: TokenCounts, price: BillBasis['price']): HeadSaving {
+function wouldSave(tokens: number, isNow: boolean, usage: TokenCounts, price: BillBasis['price']): Saving {
   if (price === null) return { tokens, dollars: 0 };
   const total = inputOf(usage);
   const isWarm = usage.read * 2 > total;

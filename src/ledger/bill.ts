@@ -1,5 +1,5 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
-import type { HeadFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
+import type { MessageFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
 import { asideOf } from './aside.ts';
 import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
 import {
@@ -12,7 +12,6 @@ import {
   removedIn,
   settled,
   shared,
-  sharesHead,
   withoutCuts,
 } from './known.ts';
 import { missOf, noMiss } from './misses.ts';
@@ -23,10 +22,8 @@ import { readUpTo, twinOf } from './twin.ts';
 export interface Bill extends BilledFigures {
   readonly usage: TokenCounts;
   readonly without: TokenCounts;
-  /** Part of `removed` that was cut before the messages. */
-  readonly head: HeadSaving;
   /** Results that were (or would be) put aside: the additional cost of the request with them. */
-  readonly aside: HeadSaving;
+  readonly aside: Saving;
   /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
   /** Removed tokens as counted by the provider, and as estimated without calibration; `null` without a count. */
@@ -37,7 +34,7 @@ export interface Bill extends BilledFigures {
 }
 
 /** Savings of some cuts, in the provider's tokens and in dollars (0 if the model has no price). */
-export interface HeadSaving {
+export interface Saving {
   readonly tokens: number;
   readonly dollars: number;
 }
@@ -48,8 +45,8 @@ export interface BillBasis {
   readonly price: Price | null;
   /** Provider tokens per estimated token. */
   readonly calibration: number;
-  /** Provider tokens cut from a message, or before the messages. Default: the calibrated estimate. */
-  readonly removedFrom?: (message: HeadFacts) => number;
+  /** Provider tokens cut from a message. Default: the calibrated estimate. */
+  readonly removedFrom?: (message: MessageFacts) => number;
   /** The provider has reported cache figures for this model before, so missing figures mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
   /** The request begins a conversation that continues from another one's summary. */
@@ -78,23 +75,16 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const marks = isMarked ? known.marks.filter(({ messages: count }) => count <= common) : [];
   const exactly = exactRemoved(facts, total);
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
-  const head = headOf(facts, known, exactly, removedFrom);
-  const layout = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
+  const layout = settled(estimated, exactOf(known, common), exactly);
   const { alike, direct, continued, spoiled } = continuationOf(known, facts, common);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
-  const withoutAnd = (uncut: number, cachedWithout = 0): TokenCounts =>
-    caches
-      ? twinOf(facts, usage, { layout, head: uncut }, continued && { ...continued, cachedWithout }, rules)
-      : withoutCuts(usage, layout, uncut);
+  const uncut = caches ? twinOf(facts, usage, layout, continued, rules) : withoutCuts(usage, layout);
   const wouldRead = caches ? spoiled : null;
-  const without = readUpTo(withoutAnd(head, continued?.cachedWithout), wouldRead?.cachedWithout ?? 0);
-  // the bill with only the head's cuts, which the previous request had too
-  const withHead = head > 0 && price ? withoutAnd(0, Math.max(0, (continued?.cachedWithout ?? 0) - head)) : without;
+  const without = readUpTo(uncut, wouldRead?.cachedWithout ?? 0);
   // further model calls of the request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
   const besideDollars = price && dollarsOf(besides, price);
-  const isFirst = known === null && facts.fresh.from === 0;
   const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
     messages: remembered(facts, layout, known, common, exactly !== null),
@@ -106,7 +96,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokensWithout: inputOf(without),
     output: usage.output,
     lifetimeMs: lifetimeOf(usage, alike ? known : null, rules),
-    ...factsKept(facts, direct ? known : null, head, exactly !== null),
+    ...factsKept(facts, direct ? known : null),
   };
   return {
     usage: sumOf(usage, besides),
@@ -114,9 +104,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     without: sumOf(without, besides),
     dollars: price && dollarsOf(usage, price) + (besideDollars ?? 0),
     dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
-    removed: head + removedIn(layout),
-    removedNew: (isFirst ? head : 0) + removedIn(layout, newFrom),
-    head: { tokens: head, dollars: price ? dollarsOf(without, price) - dollarsOf(withHead, price) : 0 },
+    removed: removedIn(layout),
+    removedNew: removedIn(layout, newFrom),
     aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
@@ -148,19 +137,15 @@ function lifetimeOf({ write5m, write1h }: TokenCounts, alike: Known | null, { ca
  * Facts of the request for the next bill.
  *
  * @param before - the directly continued request
- * @param headTokens - tokens cut before the messages; exact if `counted`
  */
 function factsKept(
-  { atMs, model, tools, system, head, usage, cleared, wouldBeAside = 0 }: RequestFacts,
+  { atMs, model, tools, system, usage, cleared, wouldBeAside = 0 }: RequestFacts,
   before: Known | null,
-  headTokens: number,
-  counted: boolean,
 ) {
   return {
     reasoning: usage?.reasoning ?? null,
     wouldBeAside: wouldBeAside + (before?.wouldBeAside ?? 0),
     ...{ atMs, model, tools, system },
-    ...(head && { head: { cuts: head.cuts, ...(counted && { exact: headTokens }) } }),
     ...(cleared && { cleared }),
   };
 }
@@ -171,25 +156,8 @@ function exactRemoved({ counted, usage }: RequestFacts, total: number): number |
   return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
 }
 
-function sumOfRemoved({ messages, head }: RequestFacts): number {
-  return messages.reduce((sum, { removed }) => sum + removed, head?.removed ?? 0);
-}
-
-/**
- * Provider tokens cut before the messages.
- *
- * @param exactly - exact tokens of all cuts, if the provider counted them
- */
-function headOf(
-  { head, messages }: RequestFacts,
-  known: Known | null,
-  exactly: number | null,
-  removedFrom: (head: HeadFacts) => number,
-): number {
-  if (!head) return 0;
-  if (exactly !== null && messages.every(({ removed }) => removed === 0)) return exactly;
-  const before = known?.head?.cuts === head.cuts ? known.head.exact : undefined;
-  return Math.min(before ?? Math.max(0, removedFrom(head)), exactly ?? Number.POSITIVE_INFINITY);
+function sumOfRemoved({ messages }: RequestFacts): number {
+  return messages.reduce((sum, { removed }) => sum + removed, 0);
 }
 
 /** Exact counts of the messages shared by two requests; empty if no request was counted. */
@@ -273,7 +241,6 @@ function continuesFrom(known: Known, facts: RequestFacts, common: number): boole
     known.model === facts.model &&
     known.tools === facts.tools &&
     known.system === facts.system &&
-    sharesHead(known, facts) &&
     clearsAlike(known, facts) &&
     common === known.messages.length &&
     facts.atMs - known.atMs <= known.lifetimeMs

@@ -1,8 +1,8 @@
 import { contentIdOf } from '../base/conversation-ids.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerState, LedgerSum, Settling } from '../core/ports/ledger-store.ts';
-import type { HeadFacts, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
-import { type Bill, billOf, type HeadSaving, hasCacheFigures } from './bill.ts';
+import type { MessageFacts, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
+import { type Bill, billOf, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
   type ConversationState,
@@ -32,8 +32,6 @@ export interface BilledRequest {
   readonly turn: LedgerTurn;
   /** Price of a new token in dollars. */
   readonly entering: number;
-  /** Savings by cuts before the messages. */
-  readonly head: HeadSaving;
 }
 
 /** An in-memory state, with the version of the stored state that it is based on. */
@@ -124,7 +122,7 @@ export class Billing {
     const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
     const seen = scale.see(facts, from, facts.usage?.input ?? null);
-    const removedFrom = (message: HeadFacts): number => scale.removedFrom(message);
+    const removedFrom = (message: MessageFacts): number => scale.removedFrom(message);
     const reportsCache = scale.sawCache(facts.usage !== null && hasCacheFigures(facts.usage));
     const bill = billOf(facts, from, { price, calibration: scale.calibration, removedFrom, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
@@ -158,7 +156,7 @@ export class Billing {
       this.#sums.add(regretSums(turn, regret, entering));
       this.#regret(turn, regret);
     }
-    this.billed.push({ turn, entering, head: bill.head });
+    this.billed.push({ turn, entering });
     if (facts.conversationId === '') return;
     const value = nextState(state, from, bill.known, facts, entering, workState);
     const { lineage = '', atMs } = facts;

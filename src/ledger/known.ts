@@ -16,8 +16,6 @@ export interface Known {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
-  /** Hash of the replacements in the head of the request, and their exact size if the provider counted it. */
-  readonly head?: { readonly cuts: string; readonly exact?: number };
   /** Whether any message has an `exact` count. */
   readonly counted: boolean;
   /** Billed tokens of earlier requests, by number of messages; only for unchanged messages. */
@@ -55,11 +53,6 @@ export function shared(known: Known, messages: readonly MessageFacts[], withCuts
   return most;
 }
 
-/** Whether two requests have the same cuts before their messages. */
-export function sharesHead(known: Known, { head }: RequestFacts): boolean {
-  return (known.head?.cuts ?? '') === (head?.cuts ?? '');
-}
-
 /** Why a request read less from the cache than the previous one had left there. */
 export interface Miss {
   readonly cause: MissCause;
@@ -81,7 +74,6 @@ export function causeOf(known: Known | null, facts: RequestFacts, compacted: boo
   if (known.model !== facts.model) return { cause: 'model_changed', at: -1 };
   if (known.tools !== facts.tools) return { cause: 'tools_changed', at: -1 };
   if (known.system !== facts.system) return { cause: 'system_changed', at: -1 };
-  if (!sharesHead(known, facts)) return { cause: 'changed_by_us', at: -1 };
   const meant = shared(known, facts.messages, false);
   const sent = shared(known, facts.messages, true);
   const hasExpired = facts.atMs - known.atMs > known.lifetimeMs;
@@ -226,20 +218,15 @@ function removedBefore({ starts, ends, removed }: Layout, place: number): number
   return sum;
 }
 
-/**
- * The bill without cuts, assuming that the cache hits at the same positions.
- *
- * @param head - tokens cut before the messages, i.e. inside every cached prefix
- */
-export function withoutCuts(usage: TokenCounts, layout: Layout, head: number): TokenCounts {
-  const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(layout, place);
+/** The bill without cuts, assuming that the cache hits at the same positions. */
+export function withoutCuts(usage: TokenCounts, layout: Layout): TokenCounts {
   // the longer lifetime comes first, as required by the provider
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
-  const all = head + removedIn(layout);
-  const read = cutsUpTo(usage.read);
-  const long = usage.write1h > 0 ? cutsUpTo(at1h) : read;
-  const short = usage.write5m > 0 ? cutsUpTo(at5m) : long;
+  const all = removedIn(layout);
+  const read = removedBefore(layout, usage.read);
+  const long = usage.write1h > 0 ? removedBefore(layout, at1h) : read;
+  const short = usage.write5m > 0 ? removedBefore(layout, at5m) : long;
   return {
     read: usage.read + read,
     write1h: usage.write1h + long - read,

@@ -9,7 +9,7 @@ import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts'
 import type { LedgerStore, SumGroup } from '../core/ports/ledger-store.ts';
 import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
-import { entering, type HeadSaving } from './bill.ts';
+import { entering } from './bill.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, stepSums, WaitingSums } from './figures.ts';
 import type { Learner } from './learning.ts';
@@ -31,7 +31,7 @@ export interface LedgerOptions {
   /** Learns from regrets; if absent, nothing is learned. */
   readonly learner?: Learner;
   /** Called for each billed request, with the savings by cuts before its messages. */
-  readonly onBilled?: (turn: LedgerTurn, head: HeadSaving) => void;
+  readonly onBilled?: (turn: LedgerTurn) => void;
   /** Called with the number of figures added to the project `(others)` because the day was full. */
   readonly onFolded?: (figures: number) => void;
   /** Shared write-behind queue. Default: a separate one. */
@@ -270,10 +270,10 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#waiting = result.waiting;
     for (const [name, state] of result.states) this.#held.set(name, state);
     for (const pruneId of result.regretted) this.#regretted.set(pruneId, true);
-    for (const { turn, entering, head } of result.billed) {
+    for (const { turn, entering } of result.billed) {
       const { conversationId, project } = turn;
       if (conversationId !== '') this.#places.set(conversationId, { project, entering });
-      onBilled?.(turn, head);
+      onBilled?.(turn);
     }
     for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);
     if (folded > 0) onFolded?.(folded);

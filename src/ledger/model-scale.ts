@@ -1,4 +1,4 @@
-import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/request-facts.ts';
+import type { AddedMessages, MessageFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import { clearsAlike, type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, TokenModel } from './token-model.ts';
 
@@ -74,7 +74,7 @@ export class ModelScale {
   }
 
   /** Provider tokens cut from a message; negative only if `removed` is (shadow mode). */
-  removedFrom({ cut, removed }: HeadFacts): number {
+  removedFrom({ cut, removed }: Pick<MessageFacts, 'cut' | 'removed'>): number {
     if (cut === undefined) return removed * this.calibration;
     const tokens = this.#tokens.tokens(cut);
     return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
@@ -161,13 +161,12 @@ function removedRow(request: CutParts, exact: number): Row {
 }
 
 /** Facts that contain the cuts of a request. */
-type CutParts = Pick<RequestFacts, 'messages' | 'head'>;
+type CutParts = Pick<RequestFacts, 'messages'>;
 
 /** Features of everything that was cut from a request; empty if nothing was cut. */
-function cutFrom({ messages, head }: CutParts): number[] {
+function cutFrom({ messages }: CutParts): number[] {
   const sum: number[] = [];
   for (const { cut } of messages) if (cut) addTo(sum, cut);
-  if (head?.cut) addTo(sum, head.cut);
   return sum;
 }
 

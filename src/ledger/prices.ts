@@ -1,6 +1,6 @@
 import picomatch from 'picomatch';
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { LedgerTurn, TokenCounts } from '../core/ports/ledger.ts';
+import type { TokenCounts } from '../core/ports/ledger.ts';
 import { type PriceFile, type PriceRow, readPriceFile } from './price-file.ts';
 
 /** Dollars per million tokens. */
@@ -320,18 +320,6 @@ export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tok
   const millions =
     fresh * rates.input + write5m * rates.write5m + write1h * rates.write1h + read * rates.read + output * rates.output;
   return millions / MILLION;
-}
-
-/**
- * Price of a token at the front of a request (the tools), in dollars. The front is cached if any part of the request
- * is.
- */
-export function frontRate(prices: Prices, turn: LedgerTurn): number | null {
-  const price = prices.of(turn.model, turn.atMs, turn.cloud);
-  if (price === null) return null;
-  const rates = ratesFor(price, inputOf(turn));
-  const kind = turn.read > 0 ? 'read' : turn.write1h > 0 ? 'write1h' : turn.write5m > 0 ? 'write5m' : 'input';
-  return rates[kind] / 1_000_000;
 }
 
 const DAY_MS = 86_400_000;

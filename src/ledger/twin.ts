@@ -4,12 +4,6 @@ import { type CacheRules, stepped } from './cache-rules.ts';
 import { type Known, type Layout, removedIn, withoutCuts } from './known.ts';
 import { inputOf } from './prices.ts';
 
-/** Cuts in the messages and before them. */
-interface Cuts {
-  readonly layout: Layout;
-  readonly head: number;
-}
-
 /**
  * The bill of the same request without any cuts. Cache hits stay the same; only the effects of length are recalculated
  * (minimum length and step of cached prefixes). If the whole cache was hit, the counterfactual request reads everything
@@ -19,12 +13,11 @@ interface Cuts {
 export function twinOf(
   facts: RequestFacts,
   usage: TokenCounts,
-  cuts: Cuts,
+  layout: Layout,
   known: Known | null,
   rules: CacheRules,
 ): TokenCounts {
-  const { layout, head } = cuts;
-  const twin = withoutCuts(usage, layout, head);
+  const twin = withoutCuts(usage, layout);
   const total = inputOf(twin);
   if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
   if (rules.automatic) {
@@ -40,17 +33,17 @@ export function twinOf(
   const wrote = usage.write5m + usage.write1h > 0;
   // long enough but not written, so the provider would not have written the longer one either
   if (!wrote && endOf(layout, facts.cacheUpTo) >= rules.minPrefix) return twin;
-  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(cuts, facts.cacheUpTo);
+  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(layout, facts.cacheUpTo);
   if (upTo < rules.minPrefix) return twin;
   const read = Math.min(known?.cachedWithout ?? 0, upTo);
-  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, cuts, rules));
+  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, layout, rules));
   const write1h = Math.max(0, hourUpTo - read);
   return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
 }
 
 /** End, without cuts, of the part written for an hour; 0 if that part is too short to be cached. */
-function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: CacheRules): number {
-  const end = cacheHourUpTo == null ? 0 : endWithout(cuts, cacheHourUpTo);
+function hourEndWithout({ cacheHourUpTo }: RequestFacts, layout: Layout, rules: CacheRules): number {
+  const end = cacheHourUpTo == null ? 0 : endWithout(layout, cacheHourUpTo);
   return end < rules.minPrefix ? 0 : end;
 }
 
@@ -83,6 +76,6 @@ export function endOf({ starts, ends }: Layout, messages: number): number {
 }
 
 /** The same without cuts. */
-function endWithout({ layout, head }: Cuts, messages: number): number {
-  return head + endOf(layout, messages) + removedIn(layout, 0, Math.min(messages, layout.removed.length));
+function endWithout(layout: Layout, messages: number): number {
+  return endOf(layout, messages) + removedIn(layout, 0, Math.min(messages, layout.removed.length));
 }

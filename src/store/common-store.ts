@@ -6,7 +6,6 @@ import { StoredLedger } from './ledger.ts';
 import { addEvents, listEvents } from './logs.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
-import { StoredShelf } from './shelf/lists.ts';
 import type { Rows, Sql } from './sql/steps.ts';
 
 /** Base class of both stores, with everything that is written in Common SQL. */
@@ -15,7 +14,6 @@ export abstract class CommonStore {
   readonly records: StoredRecords;
   readonly ledger: StoredLedger;
   readonly compactions: StoredCompactions;
-  readonly shelf: StoredShelf;
   readonly browse: StoredBrowse;
   /** The running sweep; concurrent calls join it. */
   protected sweeping: Promise<boolean> | null = null;
@@ -25,7 +23,6 @@ export abstract class CommonStore {
     this.records = new StoredRecords(sql);
     this.ledger = new StoredLedger(sql);
     this.compactions = new StoredCompactions(sql);
-    this.shelf = new StoredShelf(sql);
     this.browse = new StoredBrowse(sql);
   }
 

@@ -7,7 +7,6 @@ import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
-import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors/errors.ts';
 import type { Erasure } from './erase/erasure.ts';
@@ -71,8 +70,6 @@ export interface StoreHandle extends Store {
   readonly ledger: LedgerStore;
   /** Client compactions, and conversation lengths. */
   readonly compactions: CompactionStore;
-  /** Tools declared and called by clients. */
-  readonly shelf: ShelfStore;
   /** Searchable lists of conversations. */
   readonly browse: BrowseStore;
   /** Per-project settings. */

@@ -185,7 +185,6 @@ describe('an invalid configuration', () => {
   });
 
   it.each([
-    ['[mcp_pruner]\nprot = 1', 'mcp_pruner.prot is not a setting: did you mean port?'],
     ['[mcp_pruner]\nport = "8006"', 'mcp_pruner.port = "8006" is not valid'],
     ['port = 8006', 'every setting belongs below [mcp_pruner]'],
     ['[mcp_prunner]\nport = 8006', 'every setting belongs below [mcp_pruner]'],
@@ -352,6 +351,15 @@ describe('warnings', () => {
   ])('are given for %o', (env, expected) => {
     const { warnings } = loadSettings(machine({ env: env as unknown as Record<string, string> }));
     expect(warnings).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('name what replaced a retired setting, in the environment and in the file, and never prevent the start', () => {
+    const given = withFile('[mcp_pruner]\ntool_shelf = 3\nprot = 1', { env: { MCP_PRUNER_TOOL_SHELF: 'x' } });
+    expect(loadSettings(given).warnings).toEqual([
+      `${USER_FILE}: mcp_pruner.tool_shelf is not a setting any more and is ignored: clients defer unused tools themselves, and no description is shortened any more`,
+      `${USER_FILE}: mcp_pruner.prot is not a setting and is ignored: did you mean port?`,
+      expect.stringMatching(/^MCP_PRUNER_TOOL_SHELF is not a setting any more and is ignored: clients defer/),
+    ]);
   });
 
   it('are not given for plain http to this machine, nor for variables of other commands', () => {

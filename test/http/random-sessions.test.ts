@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../bench/fuzz/random.ts';
@@ -10,11 +10,10 @@ import { ClaudeAgent } from '../helpers/claude-agent.ts';
 import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
 import { emptyDatabase, newDatabase } from '../helpers/postgres.ts';
 import { settingsOf } from '../helpers/proxy.ts';
-import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { manualClock } from '../helpers/rewriter.ts';
 import { startServerProcess } from '../helpers/server-process.ts';
 import { SigningModel } from '../helpers/signing-upstream.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
-import { LONG, seedUnused } from '../shelf/seed.ts';
 
 const DAY_MS = 86_400_000;
 /**
@@ -37,16 +36,13 @@ const OTHER_SETTINGS: readonly [Readonly<Record<string, string>>, ...Readonly<Re
   { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'Bash' },
   { MCP_PRUNER_ENABLED: 'false' },
   { MCP_PRUNER_MODE: 'shadow' },
-  { MCP_PRUNER_TOOL_SHELF: 'measure' },
-  { MCP_PRUNER_TOOL_SHELF: 'off' },
-  { MCP_PRUNER_TOOL_SHELF_NEVER: 'Fish*' },
   { MCP_PRUNER_HOLDOUT: '0.5' },
 ];
 
 /** Tools that the agents declare; the model calls the first one alone. */
 const TOOLS = ['Bash', 'Fish', 'FishLake'].map((name) => ({
   name,
-  description: LONG,
+  description: 'Finds fish.',
   input_schema: { type: 'object' },
 }));
 
@@ -79,9 +75,7 @@ class Session {
     this.#agents = [new ClaudeAgent(this.#model, [], TOOLS)];
   }
 
-  /** @returns how many requests had shortened tools */
-  async run(turns: number): Promise<number> {
-    await this.#seed();
+  async run(turns: number): Promise<void> {
     await this.#start();
     for (let turn = 0; turn < turns; turn++) {
       await this.#mishap();
@@ -91,17 +85,6 @@ class Session {
     // a loss of the store is seen by its first refusal, which the session outlives
     const most = this.#lost * (this.#agents.length + 1);
     expect(this.#model.mismatches.length, this.happened.join('\n')).toBeLessThanOrEqual(most);
-    return this.#upstream.requests.filter(({ body }) => body.includes('raison=description')).length;
-  }
-
-  /** The store knows the tools as unused. A store that is lost takes what it shortened with it, so such a session has none. */
-  async #seed(): Promise<void> {
-    if (this.#losesStore || this.#database !== null || BEFORE !== undefined) return;
-    mkdirSync(join(this.#folder, 'store'));
-    const store = openStore(join(this.#folder, 'store', 'store.db'), this.#clock);
-    const tools = { tools: TOOLS.slice(1) };
-    await seedUnused(store, tools, { wire: 'messages', client: 'node', atMs: KILLS ? Date.now() : this.#clock.now });
-    await store.close();
   }
 
   async #stop(): Promise<void> {
@@ -120,7 +103,6 @@ class Session {
       MCP_PRUNER_MIN_PRUNE_CHARS: '1000',
       MCP_PRUNER_MIN_KEEP_LINES: '5',
       MCP_PRUNER_TIMEOUT_MS: '20000',
-      MCP_PRUNER_TOOL_SHELF: 'on',
       ...(this.#database !== null && { MCP_PRUNER_DATABASE_URL: this.#database }),
       ...this.#env,
     };
@@ -141,7 +123,6 @@ class Session {
       this.happened.push(`settings ${JSON.stringify(this.#env)}`);
       await this.#start();
     } else if (random.once(12) && this.#agents.length > 1) {
-      // another conversation begins, which may find other tools on the shelf
       this.happened.push('new conversation');
       this.#agents[0] = new ClaudeAgent(this.#model, [], TOOLS);
     } else if (random.once(KILLS ? 3 : 12)) {
@@ -221,18 +202,12 @@ async function startVersion(program: string | undefined, env: Readonly<Record<st
 }
 
 describe('a session on a wire with verified history', () => {
-  let shortened = 0;
-
   it.each(Array.from({ length: SEEDS }, (_, i) => FIRST + i))(
     'is never refused because of the proxy (seed %i)',
     async (seed) => {
       const session = new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null);
-      shortened += await session.run(TURNS);
+      await session.run(TURNS);
     },
     3_600_000,
   );
-
-  it.skipIf(OVER_DATABASE || BEFORE !== undefined)('had shortened tools in at least one request of these seeds', () => {
-    expect(shortened).toBeGreaterThan(0);
-  });
 });

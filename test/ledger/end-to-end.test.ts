@@ -11,7 +11,6 @@ import { startProxy } from '../helpers/proxy.ts';
 import { randomFrom } from '../helpers/random.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
-import { LONG, seedUnused } from '../shelf/seed.ts';
 import { FakeProvider, type Piece, type ProviderRules } from './fake-provider.ts';
 
 const MINUTE = 60_000;
@@ -54,10 +53,7 @@ interface Turn {
   readonly body: Buffer;
 }
 
-/** Tools of which nobody calls the second one. */
-const TOOLS = ['Bash', 'Fish'].map((name) => ({ name, description: LONG, input_schema: { type: 'object' } }));
-
-function conversation(seed: number, withTools: boolean): { readonly model: string; readonly turns: readonly Turn[] } {
+function conversation(seed: number): { readonly model: string; readonly turns: readonly Turn[] } {
   const next = randomFrom(seed);
   const upTo = (limit: number): number => Math.floor(next() * limit);
   const model = Object.keys(PROVIDERS)[upTo(2)] ?? '';
@@ -79,8 +75,7 @@ function conversation(seed: number, withTools: boolean): { readonly model: strin
     }
     if (upTo(12) === 0) system += ' Another day.';
     const gapMs = [1, 1, 1, 2, 3, 20, 200][upTo(7)] ?? 1;
-    const more = { model, system: [{ type: 'text', text: system }], ...cache, ...(withTools && { tools: TOOLS }) };
-    if (withTools && i === 0) turns.push({ gapMs: MINUTE, body: messagesBody(messages.slice(0, 1), more) });
+    const more = { model, system: [{ type: 'text', text: system }], ...cache };
     turns.push({ gapMs: gapMs * MINUTE, body: messagesBody(messages, more) });
   }
   return { model, turns };
@@ -92,11 +87,7 @@ interface Played {
   readonly twin: number;
 }
 
-async function play(
-  seeds: readonly number[],
-  env: Readonly<Record<string, string>>,
-  { countStatus = 200, withTools = false } = {},
-) {
+async function play(seeds: readonly number[], env: Readonly<Record<string, string>>, { countStatus = 200 } = {}) {
   const prices = join(tempFolder(), 'prices.toml');
   writeFileSync(prices, PRICES);
   const clock = manualClock(Date.now());
@@ -123,16 +114,10 @@ async function play(
     return json(res, 200, { type: 'message', role: 'assistant', model: body.model, content: [], usage });
   });
   const dbPath = join(tempFolder(), 'store.db');
-  if (withTools) {
-    const store = openStore(dbPath, clock);
-    const of = { wire: 'messages', client: 'node', atMs: clock.now } as const;
-    for (const seed of seeds) await seedUnused(store, { tools: [TOOLS[1]] }, { ...of, project: `p${seed}` });
-    await store.close();
-  }
   const proxy = await startProxy(upstream, { clock, dbPath, env: { MCP_PRUNER_PRICES: prices, ...env } });
   const played: Omit<Played, 'recorded'>[] = [];
   for (const seed of seeds) {
-    const { model, turns } = conversation(seed, withTools);
+    const { model, turns } = conversation(seed);
     const rules = PROVIDERS[model];
     if (!rules) continue;
     provider = new FakeProvider(rules);
@@ -152,8 +137,7 @@ async function play(
   const sums = await ledger.sums({ sinceDay: '2000-01-01', slice: 'all' });
   const all = played.map((one, i): Played => ({ ...one, recorded: recorded.get(`p${seeds[i]}`) }));
   const sum = (field: string): number => sums.reduce((all, one) => all + (one.field === field ? one.value : 0), 0);
-  const shelf = await openStore(dbPath).shelf.totals({ sinceDay: '2000-01-01' });
-  return { all, asked, sum, report, shelf };
+  return { all, asked, sum, report };
 }
 
 const saved = ({ recorded, billed, twin }: Played) => ({
@@ -168,7 +152,6 @@ function offBy(all: readonly Played[]): number {
   return Math.abs(recorded / really - 1);
 }
 
-const ON = { MCP_PRUNER_TOOL_SHELF: 'on' };
 const SEEDS = Array.from({ length: 50 }, (_, i) => 1_000 + i);
 
 describe('the ledger of fifty random conversations through the proxy', () => {
@@ -180,24 +163,6 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     }
     expect(sum('checked')).toBe(asked.count);
     expect(asked.keys).toEqual(new Set(['k1']));
-  });
-
-  it('matches the saving of shortened tools to the cent as well', async () => {
-    const { all, shelf } = await play(SEEDS.slice(0, 6), { ...ON, MCP_PRUNER_VERIFY: '1' }, { withTools: true });
-    const { all: whole } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { withTools: true });
-    for (const [i, one] of all.entries()) {
-      expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-      expect(Math.abs(saved(one).recorded - saved(one).true)).toBeLessThan(0.000_01);
-      expect(one.billed).toBeLessThan(whole[i]?.billed ?? 0);
-    }
-    const byTools = whole.reduce((sum, one, i) => sum + one.billed - (all[i]?.billed ?? 0), 0);
-    expect(Math.abs(shelf.saved.usd - byTools)).toBeLessThan(0.000_01);
-  });
-
-  it('matches the saving of shortened tools within 6 % if it is estimated', async () => {
-    const { all } = await play(SEEDS.slice(0, 6), ON, { withTools: true });
-    for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-    expect(offBy(all)).toBeLessThan(0.06);
   });
 
   it('matches the bill to the cent, and nearly always the saving, if cuts are estimated', async () => {

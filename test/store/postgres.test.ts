@@ -11,7 +11,6 @@ import { ledgerContract } from '../contract/ledger-store.suite.ts';
 import { recallContract } from '../contract/recall.suite.ts';
 import { recordsContract } from '../contract/records.suite.ts';
 import { segmentsContract } from '../contract/segments.suite.ts';
-import { shelfContract } from '../contract/shelf.suite.ts';
 import { manualClock, storeContract } from '../contract/store.suite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
@@ -53,6 +52,5 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   segmentsContract('a store', beside);
   keysContract('a store', beside);
   recallContract('a store', beside);
-  shelfContract('a store', beside);
   browseContract('a store', beside);
 });

@@ -2,12 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { errorCode } from '../../base/causes.ts';
 import { count } from '../../base/counts.ts';
-import type { Settings } from '../../config/settings.ts';
 import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
-import type { ShelfStore, ShelfSums } from '../../core/ports/shelf.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type Call, type Io, painter, printable, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
@@ -76,7 +74,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
   else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
   else {
-    const rest = contextText(ledger) + coldText(ledger) + shelfText(ledger) + breaksText(ledger);
+    const rest = contextText(ledger) + coldText(ledger) + breaksText(ledger);
     const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
     io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
   }
@@ -88,7 +86,7 @@ export async function readLedger(
   call: Call,
   io: Io,
   days: number,
-): Promise<LedgerReport & ContextReport & ColdStashReport & ShelfReport & BreaksReport> {
+): Promise<LedgerReport & ContextReport & ColdStashReport & BreaksReport> {
   const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readPrefixBreaks }] = await Promise.all(
     [
       import('../../ledger/ledger.ts'),
@@ -103,11 +101,10 @@ export async function readLedger(
   const sinceDay = sinceDayOf(io, days);
   const project = textOption(call, 'project');
   const query = { sinceDay, project };
-  return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
+  return withStore(call, io, async ({ ledger, compactions }) => ({
     ...(await readReport(ledger, query, prices)),
     ...(await readContexts(compactions, query)),
     ...(await readColdFigures(ledger, settings.coldStash, query)),
-    ...(await readShelf(shelf, settings.toolShelf, query)),
     prefix_breaks: await readPrefixBreaks(ledger, query),
   }));
 }
@@ -131,40 +128,4 @@ function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
     throw new UserError(`cannot write ${path}: ${errorCode(cause) || 'error'}`, { cause });
   }
   io.out(`${path}\n`);
-}
-
-/** Report figures of the tool shelf. Tokens are summed over all requests of the period. */
-interface ShelfReport {
-  readonly tool_shelf: {
-    readonly setting: Settings['toolShelf'];
-    readonly would_save: ShelfSums;
-    readonly saved: ShelfSums;
-    /** Calls of tools with shortened descriptions. */
-    readonly shelf_called: number;
-  };
-}
-
-/** @throws StoreUnavailable */
-async function readShelf(
-  store: Pick<ShelfStore, 'totals'>,
-  setting: Settings['toolShelf'],
-  query: { readonly sinceDay: string; readonly project?: string },
-): Promise<ShelfReport> {
-  const { wouldSave: would_save, saved, called: shelf_called } = await store.totals(query);
-  return { tool_shelf: { setting, would_save, saved, shelf_called } };
-}
-
-/** Describes the cost of unused tools and the savings by shortening them, or `''`. */
-function shelfText({ tool_shelf: { setting, would_save, saved, shelf_called } }: ShelfReport): string {
-  const lines: string[] = [];
-  if (saved.tokens > 0) {
-    const called = shelf_called === 0 ? 'none was called' : `${count(shelf_called)} calls of a shortened tool`;
-    lines.push(`shortened descriptions saved ${count(saved.tokens)} tokens, ${money(saved.usd)}; ${called}`);
-  }
-  if (would_save.tokens > 0) {
-    const how = setting === 'measure' || setting === 'off' ? '; MCP_PRUNER_TOOL_SHELF=on saves that' : '';
-    const text = `descriptions of tools that are never called cost ${count(would_save.tokens)} tokens`;
-    lines.push(`${text}, ${money(would_save.usd)}: mcp-pruner report --tools${how}`);
-  }
-  return lines.length === 0 ? '' : `\nTools: ${lines.join('\n       ')}\n`;
 }

@@ -18,7 +18,6 @@ const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readon
     takes: ['since', 'project', 'csv', 'json'],
     show: async (call, io) => (await import('./by.ts')).spendView(call, io, daysOf(call, DEFAULT_DAYS)),
   },
-  tools: { takes: ['project', 'json'], show: async (call, io) => (await import('./tools.ts')).toolsView(call, io) },
   prices: { takes: ['json'], show: async (call, io) => (await import('./prices.ts')).pricesView(call, io) },
   live: {
     takes: ['since', 'run', 'tool', 'kind', 'once', 'json'],
@@ -34,7 +33,6 @@ const options: Readonly<Record<string, Option>> = {
   ...configOption,
   tokens: { type: 'boolean', doc: 'tokens instead of dollars, each text once: by day and model, tool, wire' },
   by: { type: 'string', value: '<what>', doc: `a row for each ${SPENT_BY.join(', ')}: tokens, dollars, saved` },
-  tools: { type: 'boolean', doc: 'what each declared tool costs in 30 days, and how often it is called' },
   prices: {
     type: 'string',
     value: '[model]',
@@ -62,7 +60,7 @@ const options: Readonly<Record<string, Option>> = {
 
 /** `mcp-pruner report`: spend, effect of pruning, and other views of recorded data. */
 export const report: Command = {
-  usage: 'report [--since 7d] [--tokens | --by <what> | --tools | --prices [model] | --live | --sessions] [--json]',
+  usage: 'report [--since 7d] [--tokens | --by <what> | --prices [model] | --live | --sessions] [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
     'prompt cache missed. --sessions instead reads the session files that agents keep on this machine (Claude Code, Codex,',

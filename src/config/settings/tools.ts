@@ -21,17 +21,6 @@ export const toolsSettings = {
     fallback: false,
     doc: 'Stashes older reads of files that were read again, and older results of repeated calls, once that pays for the cache write.',
   }),
-  toolShelf: setting({
-    common: true,
-    rule: oneOf(['off', 'measure', 'on', 'always']),
-    fallback: 'measure',
-    doc: 'Shortens long descriptions of tools that are never called. on: in new conversations. always: for subscription logins too; their provider may refuse that. measure: only reports what it would save (docs/context-gc.md).',
-  }),
-  toolShelfNever: setting({
-    rule: list('tool names (globs)'),
-    fallback: [],
-    doc: 'Descriptions of these tools are never shortened.',
-  }),
   enable: setting({
     common: true,
     rule: list('features'),

@@ -18,9 +18,6 @@ export interface MessageFacts {
   readonly aside?: number;
 }
 
-/** Cuts before the messages, in tool descriptions. Fields as in `MessageFacts`. */
-export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
-
 /** The part of a request after the model's last answer. */
 export interface FreshFacts {
   /** Index of its first message. */
@@ -128,8 +125,6 @@ export interface RequestFacts extends NamedRequest {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly MessageFacts[];
-  /** Cuts before the messages; absent if there are none. */
-  readonly head?: HeadFacts | undefined;
   /** Size of the forwarded body. */
   readonly bytes: number;
   /** The provider's count of the received body. Absent if it was not requested. */

@@ -8,7 +8,7 @@ import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { SegmentPorts } from '../ports/segments.ts';
 import type { Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
-import type { ToolShelf } from '../shelf/shelf.ts';
+import type { ShortTools } from '../sent/short-tools.ts';
 import type { FindSettings } from './found-text.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
 
@@ -27,8 +27,8 @@ export interface PipelineOptions {
   readonly boldness?: BoldnessSteps;
   /** Directives and observers of segments. If absent, segments are disabled. */
   readonly segments?: SegmentPorts;
-  /** Shortens tool descriptions. If absent, all stay whole. */
-  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory' | 'beginWhole'>;
+  /** Repeats the shortened tools of conversations of earlier versions. */
+  readonly shortTools?: Pick<ShortTools, 'ready' | 'has' | 'editsOf'> | undefined;
   /** Persists the conversations behind answers that the provider stores, so that they survive a restart. */
   readonly answers?: KeptAnswers;
   /** Present if originals belong to projects. */

@@ -11,7 +11,6 @@ import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { LateRecords } from '../sent/late-records.ts';
 import { SentMemory } from '../sent/records.ts';
-import type { ShelvedTools } from '../shelf/shelf.ts';
 import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
@@ -39,7 +38,7 @@ const SENT_SHARE = 1 / 16;
 const OVER_BUDGET: FallbackCode = 'budget_waits_for_client';
 
 /**
- * The path of one request: read → recall → direct → decide → splice → persist → shelve → remember. Each stage returns
+ * The path of one request: read → recall → direct → decide → splice → persist → remember. Each stage returns
  * the request with its results added. If context GC stashes something, the stages from read to persist run again. No
  * byte outside the cuts changes, and decisions about messages `0…i` depend only on those messages.
  */
@@ -97,9 +96,8 @@ export class RequestPipeline {
     const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
     const last = isCollected ? await this.#run(incoming, policies) : first;
     if (!isPersisted(last)) return last;
-    const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
     const providerClears = (await this.#providerEdit?.run(last.request)) ?? false;
-    return this.#remember(last, shelved, providerClears);
+    return this.#remember(last, providerClears);
   }
 
   /**
@@ -116,14 +114,13 @@ export class RequestPipeline {
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const match = this.#findRemembered(incoming, policies, state);
     const request = await this.#recall(incoming, policies, state, match, TIMED_OUT);
-    const shelved = this.#options.shelf?.fromMemory(request) ?? null;
     incoming.onRead?.({ read: request.read, segments: null });
-    const bypassed = this.#bypass(request, shelved !== null);
+    const bypassed = this.#bypass(request);
     if (bypassed?.heldOut) this.#persist.rememberWhole(request);
     if (bypassed) return bypassed;
     const unstored = this.#persist.unstored(request, this.#decide.whole(request, TIMED_OUT));
     const providerClears = this.#providerEdit?.fromMemory(request) ?? false;
-    return this.#outcomeOf(unstored, [], shelved, providerClears);
+    return this.#outcomeOf(unstored, [], providerClears);
   }
 
   /** Dry run: cuts the whole conversation as if it were new. Does not use the store and changes nothing. */
@@ -177,8 +174,8 @@ export class RequestPipeline {
   ): Promise<PersistedRequest | RewrittenRequest> {
     const request = await this.#prepare(incoming, policies, mayResume);
     const { body, scope, read } = request;
-    const hasShortTools = (await this.#options.shelf?.recall(request)) ?? false;
-    const bypassed = await this.#bypassRecorded(request, hasShortTools);
+    await this.#options.shortTools?.ready(request);
+    const bypassed = await this.#bypassRecorded(request);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) {
@@ -249,12 +246,11 @@ export class RequestPipeline {
    *
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  #bypass(request: ReadRequest, hasShortTools: boolean): RewrittenRequest | null {
-    const { read, known, policy, binding } = request;
+  #bypass(request: ReadRequest): RewrittenRequest | null {
+    const { read, known, policy } = request;
     if (policy.unchanged !== undefined) return unchangedRequest(request);
     if (this.#options.refused.covers(read)) return refusedRequest(request);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
-    if (hasShortTools && binding !== 'free') return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(request) ? controlGroupRequest(request) : null;
   }
 
@@ -262,11 +258,9 @@ export class RequestPipeline {
    * Like `#bypass`, but records what a control-group request sends whole: the same conversation under another name may
    * belong to the pruned group. `null` if that one has already sent cuts.
    */
-  async #bypassRecorded(request: ReadRequest, hasShortTools: boolean): Promise<RewrittenRequest | null> {
-    const bypassed = this.#bypass(request, hasShortTools);
+  async #bypassRecorded(request: ReadRequest): Promise<RewrittenRequest | null> {
+    const bypassed = this.#bypass(request);
     if (bypassed?.heldOut !== true) return bypassed;
-    const { shelf } = this.#options;
-    if (shelf && request.read.begins && !(await shelf.beginWhole(request)) && request.binding !== 'free') return null;
     return (await this.#persist.recordWhole(request)) ? bypassed : null;
   }
 
@@ -274,30 +268,28 @@ export class RequestPipeline {
    * Whether the conversation belongs to the control group. Membership is permanent, even if the configured share
    * changes, and a conversation with cuts never joins.
    */
-  #isHeldOut({ read: { shownId, editsBefore }, known, scope }: ReadRequest): boolean {
-    if (known.sent.size + editsBefore.length > 0) return false;
+  #isHeldOut(request: ReadRequest): boolean {
+    const { known, scope } = request;
+    const { shownId, editsBefore } = request.read;
+    if (known.sent.size + editsBefore.length > 0 || this.#options.shortTools?.has(request)) return false;
     return known.control || (shownId !== '' && this.#options.isHeldOut?.(shownId, scope.project) === true);
   }
 
   /** Remembers a request for the next one of its conversation, and passes it to the observers. */
-  #remember(persisted: PersistedRequest, shelved: ShelvedTools | null, providerClears: boolean): RewrittenRequest {
+  #remember(persisted: PersistedRequest, providerClears: boolean): RewrittenRequest {
     const { request, fallbacks } = persisted;
     const isDecided = request.policy.newTexts === 'prune';
     if (request.onRead) request.onRead({ read: request.read, segments: isDecided ? segmentsOf(persisted) : null });
-    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, shelved, providerClears);
+    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, providerClears);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
-    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, shelved, providerClears);
+    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, providerClears);
   }
 
-  #outcomeOf(
-    persisted: PersistedRequest,
-    fallbacks: readonly string[],
-    shelved: ShelvedTools | null,
-    providerClears: boolean,
-  ): RewrittenRequest {
-    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, shelved, providerClears));
+  #outcomeOf(persisted: PersistedRequest, fallbacks: readonly string[], providerClears: boolean): RewrittenRequest {
+    const toolEdits = this.#options.shortTools?.editsOf(persisted.request) ?? [];
+    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, toolEdits, providerClears));
   }
 
   /** Reads the store's epoch and the directives; if the store is unavailable, `failure` says why. */

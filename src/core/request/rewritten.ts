@@ -1,8 +1,6 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import type { Span } from '../../wires/json/cursor.ts';
-import { shelfPrefix } from '../sent/records.ts';
-import type { ShelvedTools } from '../shelf/shelf.ts';
 import { type Binding, recordsWholeMessages } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
@@ -51,8 +49,8 @@ export interface RewrittenRequest {
   readonly outside: readonly Span[];
   /** The conversation belongs to the control group, which is not pruned. */
   readonly heldOut: boolean;
-  /** Cuts in tool descriptions; `null` if there are none. Not included in `edits`. */
-  readonly shelved: ShelvedTools | null;
+  /** Cuts in tool descriptions. Not included in `edits`. */
+  readonly toolEdits: readonly BodyEdit[];
   /** It is the first request of its conversation. */
   readonly begins: boolean;
   /** Whether the provider is to clear old results: `context_management` is added when forwarding. */
@@ -63,7 +61,7 @@ export interface RewrittenRequest {
 export function rewritten(
   { request, spliced }: Pick<PersistedRequest, 'request' | 'spliced'>,
   fallbacks: readonly string[],
-  shelved: ShelvedTools | null = null,
+  toolEdits: readonly BodyEdit[] = [],
   providerClears = false,
 ): RewrittenRequest {
   const { read, known, found } = request;
@@ -71,7 +69,7 @@ export function rewritten(
   // replayed texts come first, because they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
-    body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
+    body: toolEdits.length > 0 ? withTools(request.body, spliced.edits, toolEdits) : spliced.body,
     model: read.model,
     stream,
     binding: request.binding,
@@ -83,7 +81,7 @@ export function rewritten(
     shownId: read.shownId,
     conversation: read.conversation,
     refusedBefore: false,
-    acceptedBefore: wasAccepted(request) || (shelved !== null && !read.begins),
+    acceptedBefore: wasAccepted(request) || (toolEdits.length > 0 && !read.begins),
     rawHistory: hasRawHistory(request),
     rawPrefixes: recordsWholeMessages(request) ? known.rawHistory.flatMap((index) => read.prefixes[index] ?? []) : [],
     outcomes: spliced.outcomes,
@@ -93,7 +91,7 @@ export function rewritten(
     edits: spliced.edits,
     outside: read.scanned.outside,
     heldOut: false,
-    shelved,
+    toolEdits,
     begins: read.begins,
     providerClears,
   };
@@ -138,9 +136,9 @@ export function hasRawHistory({ read: { match }, known: { rawHistory } }: ReadRe
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
-/** Prefixes of unanswered messages with cuts, and of shortened tools in a new conversation. */
+/** Prefixes of unanswered messages with cuts. */
 export function newCutPrefixes(request: RewrittenRequest): string[] {
-  const { outcomes, prefixes, messages, shelved, begins, conversationId } = request;
+  const { outcomes, prefixes, messages } = request;
   const tail = tailOf(messages);
   const cut = new Set<number>();
   for (let i = outcomes.length - 1; i >= 0; i--) {
@@ -148,8 +146,7 @@ export function newCutPrefixes(request: RewrittenRequest): string[] {
     if (!outcome || outcome.messageIndex < tail) break; // outcomes are in message order
     if (outcome.pruneId !== null) cut.add(outcome.messageIndex);
   }
-  const tools = begins && shelved ? [shelfPrefix(conversationId)] : [];
-  return [...tools, ...[...cut].reverse().flatMap((index) => prefixes[index] ?? [])];
+  return [...cut].reverse().flatMap((index) => prefixes[index] ?? []);
 }
 
 /** Whether a model answer follows a message with cuts, which proves that the provider accepted them. */

@@ -15,7 +15,6 @@ import {
   earlierControlPrefix,
   mayBeCut,
   type SentMemory,
-  shelfPrefix,
 } from './records.ts';
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
@@ -77,7 +76,6 @@ export async function recallHistory(
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const controlKeys = shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
-  if (read.begins) acceptedKeys.push(acceptedPrefix(shelfPrefix(conversationId)));
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(
     [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...controlKeys],

@@ -37,11 +37,6 @@ export function acceptedPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
-/** Represents a conversation's shortened tools in lists of message prefixes. */
-export function shelfPrefix(conversationId: string): string {
-  return keyOf('shelf', conversationId);
-}
-
 /** Key of the record that a conversation permanently belongs to the control group. */
 export function controlPrefix(shownId: string): string {
   return keyOf('held out', shownId);

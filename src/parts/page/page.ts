@@ -39,7 +39,6 @@ import {
   measures,
   type PageParts,
   prunesFrom,
-  shelfView,
   storeView,
 } from './views.ts';
 
@@ -108,10 +107,6 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
     await parts.flush();
     return ledgerView(parts, days, project);
-  },
-  shelf: (parts) => (req) => {
-    const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
-    return shelfView(parts, days, project);
   },
   lines: (parts) => (req) => {
     const by = z.enum(['project', 'model', 'tool']);

@@ -5,8 +5,6 @@ import type { BilledFigures, LedgerTurn, TokenCounts } from '../../core/ports/le
 import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
 import type { ListedPrune, StoreAges } from '../../core/ports/records.ts';
 import type { SeenSegment } from '../../core/ports/segments.ts';
-import type { ShelfTotals } from '../../core/ports/shelf.ts';
-import type { DeclaredTool } from '../../core/shelf/by-name.ts';
 import type { Annotation, RenderOptions } from '../../engine/text/render.ts';
 
 /** Compactions and pauses, results put aside at cold moments, and changed histories reported by providers. */
@@ -102,12 +100,6 @@ export interface ConversationsShown {
 /** The values by which conversations can be filtered, and whether their first words are stored. */
 export interface FacetsShown extends ConversationFacets {
   readonly titles: boolean;
-}
-
-export interface ShelfShown extends Pick<ShelfTotals, 'wouldSave' | 'saved'> {
-  /** The dearest first, at most 200. */
-  readonly tools: readonly DeclaredTool[];
-  readonly more: number;
 }
 
 /** A figure by day, per project, model or tool. */

@@ -11,14 +11,12 @@ import type { PrefixBreakReport } from '../../core/ports/prefix-breaks.ts';
 import type { ProjectSettingsStore } from '../../core/ports/project-settings.ts';
 import type { Records } from '../../core/ports/records.ts';
 import type { SegmentStore } from '../../core/ports/segments.ts';
-import type { ShelfStore } from '../../core/ports/shelf.ts';
 import type { Clock, Store } from '../../core/ports.ts';
 import { MAX_HITS, type Recall, type RecallAnswer } from '../../core/recall/recall.ts';
 import { alarmWords, type SavingAlarm } from '../../core/saving-alarm.ts';
-import { toolsByName } from '../../core/shelf/by-name.ts';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import type { readThreshold } from '../../ledger/compactions.ts';
-import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, ShelfShown, StoreShown } from './shapes.ts';
+import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
@@ -85,25 +83,6 @@ export async function linesView(
   };
 }
 
-/** Tools declared by clients, and their cost. @throws StoreUnavailable */
-export async function shelfView(
-  { store, clock }: PageParts,
-  days: number,
-  project: string | undefined,
-): Promise<ShelfShown> {
-  const nowMs = clock.nowMs();
-  const filter = project === undefined ? {} : { project };
-  const [found, { wouldSave, saved }] = await Promise.all([
-    store.shelf.tools(filter),
-    store.shelf.totals({ ...filter, sinceDay: new Date(nowMs - (days - 1) * DAY_MS).toISOString().slice(0, 10) }),
-  ]);
-  const tools = toolsByName(found, nowMs);
-  const shown = tools
-    .slice(0, MOST_LINES)
-    .map((tool) => ({ ...tool, declarations: tool.declarations.slice(0, MOST_LINES) }));
-  return { tools: shown, more: tools.length - shown.length, wouldSave, saved };
-}
-
 /** Recent compactions, costs of pauses, results put aside, and reported prefix breaks. @throws StoreUnavailable */
 export async function contextsView(
   { contexts, coldStash, boldness, prefixBreaks, clock }: PageParts,
@@ -152,7 +131,6 @@ export interface PageParts {
     readonly segments: SegmentStore;
     readonly records: Records;
     readonly browse: BrowseStore;
-    readonly shelf: ShelfStore;
     readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
   /** Flushes pending observations of requests to the store. */

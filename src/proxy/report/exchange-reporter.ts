@@ -92,7 +92,6 @@ export class ExchangeReporter {
       upstreamError: 'error' in exchange ? exchange.error : null,
       facts,
       counted: (facts && rewritten && !forwardedOriginal && this.#counted(rewritten)) || undefined,
-      tools: facts && rewritten ? this.#tools(rewritten) : undefined,
       watched: this.watched,
       ...this.#origin(),
       ...this.#content(rewritten),
@@ -190,19 +189,14 @@ export class ExchangeReporter {
     }
   }
 
-  #tools(read: RewrittenRequest): NonNullable<UnreadReport['tools']> {
-    const { client, scope } = this.#request.context;
-    return { project: scope.project, client, wire: this.#options.dialect.name, read };
-  }
-
   #isOff(): boolean {
     const { isOff, scope } = this.#request.context;
     return isOff || !this.#options.modeOf(scope.project).enabled;
   }
 
-  #counted({ received, edits, shelved, providerClears }: RewrittenRequest): Promise<CountAnswer> | null {
+  #counted({ received, edits, toolEdits, providerClears }: RewrittenRequest): Promise<CountAnswer> | null {
     const { counts } = this.#options;
-    if (!counts || (edits.length === 0 && shelved === null) || providerClears) return null;
+    if (!counts || edits.length + toolEdits.length === 0 || providerClears) return null;
     const { req, context, to } = this.#request;
     const { path, upstream } = to;
     return counts.of({ requestId: context.requestId, body: received, path, upstream, rawHeaders: req.rawHeaders });
@@ -217,7 +211,6 @@ async function meteredReport(report: RequestReport, meter: Meter): Promise<Reque
 }
 
 /** Tokens saved in a request. */
-export function savedBy({ outcomes, shelved }: RewrittenRequest): number {
-  const tools = shelved?.tokensSaved ?? 0;
-  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, tools);
+export function savedBy({ outcomes }: RewrittenRequest): number {
+  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
 }

@@ -14,7 +14,7 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import { outsideMessages, type RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import { addedIn, headOf, isByAssistant, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
+import { addedIn, isByAssistant, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** Ledger facts that are not part of the rewritten request. */
@@ -56,7 +56,6 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
   const { caller = '', project, wire } = about;
   const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   const { cacheUpTo, cacheHourUpTo } = cachePlaces(rewritten, wire);
-  const { shelved } = rewritten;
   return {
     requestId: about.requestId,
     atMs: 0,
@@ -74,7 +73,6 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
     system,
     summary,
     messages,
-    head: shelved && !forwardedOriginal ? headOf(received, shelved) : undefined,
     bytes: forwardedOriginal ? received.length : body.length,
     cacheUpTo,
     cacheHourUpTo,

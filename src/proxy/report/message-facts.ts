@@ -2,11 +2,10 @@ import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { fittedToHeap } from '../../base/fitted-to-heap.ts';
 import { WHOLE_CUTS } from '../../core/decide/decision.ts';
-import type { AddedMessages, HeadFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
+import type { AddedMessages, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { userSigns } from '../../core/request/user-signs.ts';
-import type { ShelvedTools } from '../../core/shelf/shelf.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { addFeatures, noFeatures, type TextFeatures } from '../../engine/text/features.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
@@ -105,18 +104,6 @@ function messageFacts(
   return edits.length === 0 ? fact : { ...fact, cut };
 }
 
-/** Facts about cuts in tool descriptions. */
-export function headOf(body: Buffer, { edits, tokensSaved }: ShelvedTools): HeadFacts {
-  let cuts = 0;
-  const cut = noFeatures();
-  for (const edit of edits) {
-    cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
-    addFeatures(cut, body, [edit.start, edit.end]);
-    addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
-  }
-  return { removed: tokensSaved, cuts: cuts.toString(36), cut };
-}
-
 /** Negates the features of a cut. */
 export function negated(cut: TextFeatures): TextFeatures {
   return cut.map((count) => -count);
@@ -167,7 +154,7 @@ export function addedIn(rewritten: RewrittenRequest, since: number, whole: boole
   const added = { since, messages: messages.length - since, said, texts, carriesThoughts };
   if (since >= FEW_MESSAGES) return added;
   for (const { start, end } of outside) addFeatures(before, received, [start, end]);
-  for (const edit of whole ? [] : (rewritten.shelved?.edits ?? [])) {
+  for (const edit of whole ? [] : rewritten.toolEdits) {
     addFeatures(before, received, [edit.start, edit.end], { times: -1 });
     addFeatures(before, edit.bytes, [0, edit.bytes.length], { marked: true });
   }

@@ -4,7 +4,6 @@ import type { EndedRequest } from '../../core/ports/answer-watch.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
-import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
@@ -30,8 +29,6 @@ export interface ReporterOptions {
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly ledger: LedgerSink;
-  /** Records which tools are declared and called. */
-  readonly toolWatch?: Pick<ToolWatch, 'record' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
   /** Counts changed histories reported by providers. */
@@ -110,12 +107,6 @@ export class Reporter {
     await Promise.all(this.#unfinished);
   }
 
-  /** Resolves once the tools of all finished requests are recorded. Never rejects. */
-  async toolsNoted(): Promise<void> {
-    while (this.#reports.length > 0) this.#writeReports();
-    await this.#options.toolWatch?.flush();
-  }
-
   #writeReports(): void {
     const ready: Ended[] = [];
     for (const { make, bytes, atMs } of this.#reports.splice(0, REPORTED_AT_ONCE)) {
@@ -183,7 +174,6 @@ export class Reporter {
     if (report.foreign) return;
     this.#options.runs?.record(report, fresh, shadow);
     report.watched?.ended(endedOf(report), atMs);
-    if (report.tools) this.#options.toolWatch?.record(report.tools, atMs);
     const wouldBeAside = this.#noteAnswer(report, atMs);
     const isBroken = this.#options.prefixBreaks?.count(report) ?? null;
     if (report.facts) {

@@ -3,7 +3,6 @@ import type { CountAnswer, RequestFacts } from '../../core/ports/request-facts.t
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
-import type { AnsweredTools } from '../../core/shelf/watch.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
 import type { Answer, Dialect, ProviderReports, ProviderUsage } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
@@ -60,8 +59,6 @@ export interface RequestReport {
   readonly answerTokens?: number;
   /** Facts for the ledger; `null` if nothing was read or generated. */
   readonly facts?: RequestFacts | null;
-  /** Facts for the tool shelf; absent if nothing was generated. */
-  readonly tools?: AnsweredTools | undefined;
   /** Observer of the answer. */
   readonly watched?: WatchedAnswer | undefined;
   /** Whether a model answer was requested, not a count. Default: true. */
@@ -71,9 +68,8 @@ export interface RequestReport {
 }
 
 /** A report whose answer has not been read yet. */
-export type UnreadReport = Omit<RequestReport, 'usage' | 'tools'> & {
+export type UnreadReport = Omit<RequestReport, 'usage'> & {
   readonly fallbacks: string[];
-  readonly tools?: Omit<AnsweredTools, 'calls'> | undefined;
 };
 
 const BYTES_PER_TOKEN = 4;
@@ -85,8 +81,8 @@ export function hasFailed({ error, usage }: Answer): boolean {
 
 /** Adds the answer to a report. Failed requests have no bill; blocks dropped by the provider count as a fallback. */
 export function withAnswer(report: UnreadReport, answer: Answer): RequestReport {
-  const { error, turn, reports } = answer;
-  const { facts, tools, fallbacks } = report;
+  const { error, reports } = answer;
+  const { facts, fallbacks } = report;
   const answerTokens = answer.textBytes / BYTES_PER_TOKEN;
   const isCut = report.end === 'client_gone' || report.upstreamError !== null;
   if (reports.prefixMismatches > 0) fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
@@ -97,7 +93,6 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
     ...report,
     upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
     facts: !facts || hasFailed(answer) ? null : answeredFacts(facts, answer),
-    tools: tools && !hasFailed(answer) ? { calls: turn.calls, ...tools } : undefined,
   };
 }
 

@@ -113,7 +113,6 @@ export class FrameExchange {
     const { context, dialect, keepsLedger } = this.#about;
     const sender = keepsLedger ? { project: context.scope.project, client: context.client } : undefined;
     const isBilled = keepsLedger && status < 300 && end === 'answered';
-    const read = this.pruned.rewritten;
     const report: UnreadReport = {
       requestId: this.requestId,
       sender,
@@ -132,7 +131,6 @@ export class FrameExchange {
       upstreamError,
       watched: this.watched,
       facts: isBilled ? this.#facts() : null,
-      tools: isBilled && sender && read ? { ...sender, wire: dialect.name, read } : undefined,
       ...contentOf(this.#shown),
       stream: true,
     };

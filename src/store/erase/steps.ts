@@ -71,7 +71,6 @@ export function* eraseConversations(project: string, names: readonly string[]): 
   yield* change('DELETE FROM main.step WHERE id IN LIST(?)', [steps.map(({ id }) => id)]);
   yield* change(`DELETE FROM main.segment WHERE conversation IN (${conversations})`, of);
   yield* change(`DELETE FROM main.conversation WHERE id IN (${conversations})`, of);
-  yield* change('DELETE FROM main.tool_conversation WHERE project = ? AND conversation IN LIST(?)', of);
   const shelf = yield* all<{ id: number; conversation: string }>(
     'SELECT id, conversation FROM main.tool_shelf_conversation WHERE project = ?',
     [project],
@@ -124,8 +123,6 @@ const PROJECT_ROWS: readonly [table: string, key: string][] = [
   ['ledger_turn', 'id'],
   ['ledger_step', 'id'],
   ['compaction', 'id'],
-  ['tool_declaration', 'id'],
-  ['tool_conversation', 'id'],
   ['tool_shelf_conversation', 'id'],
 ];
 
@@ -141,8 +138,7 @@ export function* eraseProjectRows(project: string): Steps<boolean> {
     const some = `SELECT ${key} FROM main.${table} WHERE project = ? LIMIT ${ROWS}`;
     most = Math.max(most, yield* change(`DELETE FROM main.${table} WHERE ${key} IN (${some})`, [project]));
   }
-  for (const table of ['ledger_sum', 'tool_shelf_day', 'tool_shelf_change'])
-    yield* change(`DELETE FROM main.${table} WHERE project = ?`, [project]);
+  yield* change('DELETE FROM main.ledger_sum WHERE project = ?', [project]);
   yield* change('DELETE FROM main.directive WHERE FIRST_LINE(project) = ?', [project]);
   yield* change('DELETE FROM main.step WHERE FIRST_LINE(project) = ?', [project]);
   yield* change('DELETE FROM main.directive_generation WHERE FIRST_LINE(project) = ?', [project]);

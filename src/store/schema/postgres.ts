@@ -44,6 +44,7 @@ const TEXTS = `
 const INDEX = `
   CREATE INDEX charge_conversation ON mcp_pruner.charge (conversation) INCLUDE (bytes);
   ALTER TABLE mcp_pruner.recall ADD COLUMN words tsvector, ADD COLUMN names text;
+  ALTER TABLE mcp_pruner.recall SET (toast_tuple_target = 256);
   CREATE INDEX recall_newer ON mcp_pruner.recall (newer) WHERE newer IS NOT NULL;
   CREATE INDEX recall_words ON mcp_pruner.recall USING gin (words);
   DO $$
@@ -160,6 +161,21 @@ const COUNTING = `
   END $$;
   CREATE TRIGGER access_key_notified AFTER INSERT OR UPDATE OR DELETE ON mcp_pruner.access_key
     FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.notify_keys();
+  CREATE FUNCTION mcp_pruner.note_keys() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    generation_now bigint;
+  BEGIN
+    IF EXISTS (SELECT 1 FROM rows) THEN
+      UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'key_generation' RETURNING value INTO generation_now;
+      INSERT INTO mcp_pruner.key_change SELECT id, generation_now FROM rows
+        ON CONFLICT (key) DO UPDATE SET number = excluded.number;
+    END IF;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER access_key_created AFTER INSERT ON mcp_pruner.access_key
+    REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
+  CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
+    REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
   CREATE FUNCTION mcp_pruner.count_recall() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN

@@ -40,10 +40,13 @@ export const LEDGER = `
     edits INTEGER NOT NULL DEFAULT 0,
     failed_edits INTEGER NOT NULL DEFAULT 0,
     red_tests INTEGER NOT NULL DEFAULT 0,
-    turned_green INTEGER NOT NULL DEFAULT 0
+    turned_green INTEGER NOT NULL DEFAULT 0,
+    key_id TEXT NOT NULL DEFAULT '',
+    client TEXT NOT NULL DEFAULT ''
   ) STRICT;
   CREATE INDEX ledger_turn_conversation ON main.ledger_turn (conversation, id);
   CREATE INDEX ledger_turn_time ON main.ledger_turn (at_ms);
+  CREATE INDEX ledger_turn_key ON main.ledger_turn (key_id, id) WHERE key_id <> '';
   CREATE TABLE main.ledger_sum (
     day TEXT NOT NULL,
     project TEXT NOT NULL,
@@ -83,8 +86,9 @@ export const LEDGER = `
 `;
 
 /**
- * Access keys by secret hash, their counters, and the projects that own originals. Without keys, these tables are empty
- * and `event.project` is NULL.
+ * Access keys by secret hash, their counters, last uses and latest changes, and the projects that own originals. Without
+ * keys, these tables are empty and `event.project` is NULL. `key_change.number` is the generation of a key's last change, so
+ * that a process reads only changed keys.
  */
 export const KEYS = `
   CREATE TABLE main.access_key (
@@ -96,7 +100,8 @@ export const KEYS = `
     tokens_per_day INTEGER,
     created_ms INTEGER NOT NULL,
     expires_ms INTEGER,
-    revoked_ms INTEGER
+    revoked_ms INTEGER,
+    dollars_per_month REAL
   ) STRICT;
   CREATE TABLE main.key_count (
     key TEXT NOT NULL REFERENCES main.access_key (id) ON DELETE CASCADE,
@@ -106,6 +111,15 @@ export const KEYS = `
     most INTEGER NOT NULL,
     PRIMARY KEY (key, span)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE main.key_used (
+    key TEXT PRIMARY KEY REFERENCES main.access_key (id) ON DELETE CASCADE,
+    at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE main.key_change (
+    key TEXT PRIMARY KEY REFERENCES main.access_key (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX key_change_number ON main.key_change (number, key);
   CREATE TABLE main.prune_owner (
     prune INTEGER NOT NULL REFERENCES main.prune (id) ON DELETE CASCADE,
     project TEXT NOT NULL,
@@ -170,53 +184,38 @@ export const COMPACTIONS = `
     session TEXT NOT NULL,
     summary TEXT NOT NULL,
     tokens INTEGER NOT NULL,
-    at_ms INTEGER NOT NULL
+    at_ms INTEGER NOT NULL,
+    product TEXT NOT NULL DEFAULT ''
   ) STRICT;
   CREATE INDEX compaction_conversation ON main.compaction (project, conversation);
   CREATE INDEX compaction_continues ON main.compaction (project, continues);
   CREATE INDEX compaction_at ON main.compaction (at_ms);
 `;
 
-/**
- * Data of the tool shelf: one row per tool declaration, project and client; the declaring conversations with counted
- * calls; and the potential savings per day.
- */
-export const SHELF = `
-  CREATE TABLE main.tool_declaration (
-    id INTEGER PRIMARY KEY,
+/** Settings of projects, one row per change. */
+export const SETTINGS = `
+  CREATE TABLE main.project_setting (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     project TEXT NOT NULL,
-    client TEXT NOT NULL,
-    hash TEXT NOT NULL,
-    name TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    tokens INTEGER NOT NULL,
-    saves INTEGER NOT NULL,
-    conversations INTEGER NOT NULL,
-    days INTEGER NOT NULL,
-    last_day TEXT NOT NULL,
-    calls INTEGER NOT NULL,
-    last_call_ms INTEGER,
-    first_ms INTEGER NOT NULL,
-    dollars REAL NOT NULL,
-    UNIQUE (project, client, hash)
+    at_ms INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    settings TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE main.tool_conversation (
+  CREATE INDEX project_setting_project ON main.project_setting (project, id);
+`;
+
+/**
+ * Conversations of earlier versions whose tool descriptions were shortened, with these cuts. Nothing is added any more:
+ * such a conversation goes on as it began.
+ */
+export const SHORT_TOOLS = `
+  CREATE TABLE main.tool_shelf_conversation (
     id INTEGER PRIMARY KEY,
     project TEXT NOT NULL,
     conversation TEXT NOT NULL,
-    client TEXT NOT NULL,
-    tools TEXT NOT NULL,
-    would_save INTEGER NOT NULL,
-    calls TEXT NOT NULL,
+    cuts TEXT NOT NULL,
     seen_ms INTEGER NOT NULL,
-    UNIQUE (project, conversation)
+    UNIQUE (conversation, project)
   ) STRICT;
-  CREATE INDEX tool_conversation_seen ON main.tool_conversation (seen_ms);
-  CREATE TABLE main.tool_shelf_day (
-    day TEXT NOT NULL,
-    project TEXT NOT NULL,
-    tokens REAL NOT NULL,
-    dollars REAL NOT NULL,
-    PRIMARY KEY (day, project)
-  ) STRICT;
+  CREATE INDEX tool_shelf_conversation_seen ON main.tool_shelf_conversation (seen_ms);
 `;

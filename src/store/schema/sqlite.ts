@@ -112,6 +112,16 @@ const COUNTING = `
   CREATE TRIGGER access_key_removed AFTER DELETE ON access_key BEGIN
     UPDATE meter SET value = value + 1 WHERE name = 'key_generation';
   END;
+  CREATE TRIGGER key_change_on_insert AFTER INSERT ON access_key BEGIN
+    UPDATE meter SET value = value + 1 WHERE name = 'key_generation';
+    INSERT INTO key_change VALUES (NEW.id, (SELECT value FROM meter WHERE name = 'key_generation'))
+      ON CONFLICT (key) DO UPDATE SET number = excluded.number;
+  END;
+  CREATE TRIGGER key_change_on_update AFTER UPDATE ON access_key BEGIN
+    UPDATE meter SET value = value + 1 WHERE name = 'key_generation';
+    INSERT INTO key_change VALUES (NEW.id, (SELECT value FROM meter WHERE name = 'key_generation'))
+      ON CONFLICT (key) DO UPDATE SET number = excluded.number;
+  END;
   CREATE TRIGGER recall_added AFTER INSERT ON recall BEGIN
     UPDATE meter SET value = value + 1 WHERE name = 'recalled';
     UPDATE meter SET value = value + NEW.chars WHERE name = 'recalled_chars';

@@ -1,4 +1,4 @@
-import { COMPACTIONS, KEYS, LEDGER, RECALL, SHELF } from './side-tables.ts';
+import { COMPACTIONS, KEYS, LEDGER, RECALL, SETTINGS, SHORT_TOOLS } from './side-tables.ts';
 
 /**
  * The tables of both databases in Common SQL, grouped by purpose. The tables of original texts and the triggers differ
@@ -66,7 +66,7 @@ const MARKS = `
 `;
 
 /**
- * Events, agent output, and usage by day. A `seq` is never reused, even after the newest rows were deleted. Events with
+ * Events and agent output. A `seq` is never reused, even after the newest rows were deleted. Events with
  * `audit = 1` are deleted only by age.
  */
 const LOGS = `
@@ -103,17 +103,6 @@ const LOGS = `
     parsed TEXT
   ) STRICT;
   CREATE INDEX child_log_child ON main.child_log (child_id, seq);
-  CREATE TABLE main.usage (
-    day TEXT NOT NULL,
-    model TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    requests INTEGER NOT NULL,
-    candidates INTEGER NOT NULL,
-    pruned INTEGER NOT NULL,
-    tokens_before INTEGER NOT NULL,
-    tokens_after INTEGER NOT NULL,
-    PRIMARY KEY (day, model, tool)
-  ) STRICT, WITHOUT ROWID;
 `;
 
 /** Answers to calls with an idempotency key. */
@@ -207,4 +196,6 @@ const SEGMENTS = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-export const TABLES = [ORIGINALS, MARKS, LOGS, REPLIES, SEGMENTS, LEDGER, KEYS, RECALL, COMPACTIONS, SHELF].join('');
+export const TABLES = [
+  ...[ORIGINALS, MARKS, LOGS, REPLIES, SEGMENTS, LEDGER, KEYS, RECALL, COMPACTIONS, SETTINGS, SHORT_TOOLS],
+].join('');

@@ -213,7 +213,7 @@ function cacheKib(): number {
 }
 
 function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync, parts }: OpenOptions): void {
-  const version = checkSchema(db, path, parts); // first of all: the file may belong to another program
+  const version = checkSchema(db, path); // first of all: the file may belong to another program
   db.pragma(`cache_size = -${cacheKib()}`);
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');

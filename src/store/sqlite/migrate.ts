@@ -1,9 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import type { PartTables } from '../part-tables.ts';
-import { additions, FIRST_VERSION, type Migration } from '../schema/migrations.ts';
+import { additions, FIRST_VERSION, type Migration, UPGRADED_VERSION, upgrade } from '../schema/migrations.ts';
 import { sqlitePart, sqliteSchema } from '../schema/sqlite.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
-import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
 
 /** All migrations of a file, oldest first. */
@@ -24,14 +23,9 @@ const APPLICATION_ID = 0x6d637072; // "mcpr"
  *
  * @returns the file's schema version; 0 for an empty file
  * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database and for
- * the incomplete schema of a pre-release
+ * the schema of a pre-release
  */
-export function checkSchema(
-  db: Database,
-  path: string,
-  parts: readonly PartTables[] = [],
-  known: readonly Migration[] = migrations,
-): number {
+export function checkSchema(db: Database, path: string, known: readonly Migration[] = migrations): number {
   const version = versionOf(db);
   const latest = known.at(-1)?.version ?? 0;
   const owner = Number(db.pragma('application_id', { simple: true }));
@@ -43,7 +37,7 @@ export function checkSchema(
     const detail = `it has schema version ${version}, this program supports versions up to ${latest}; upgrade mcp-pruner or choose another path`;
     throw new StoreFileError('newer_schema', path, detail);
   }
-  if (isPreRelease(version) && !hasFirstSchema(db, parts)) {
+  if (version > 0 && version < UPGRADED_VERSION) {
     const detail = `it has schema version ${version} of a pre-release, which cannot be upgraded; move it away or choose another path`;
     throw new StoreFileError('error', path, detail);
   }
@@ -57,7 +51,7 @@ export function migrate(db: Database, known: readonly Migration[] = migrations):
     const step = db.transaction(() => {
       const version = versionOf(db);
       if (version >= migration.version) return; // another process has already migrated
-      if (!isPreRelease(version)) db.exec(migration.sql()); // a pre-release file already has the first schema
+      db.exec(version === UPGRADED_VERSION ? sqliteDefinitions(upgrade) : migration.sql());
       db.pragma(`application_id = ${APPLICATION_ID}`);
       db.pragma(`user_version = ${migration.version}`);
     });
@@ -76,35 +70,6 @@ export function addTables(db: Database, part: PartTables): void {
 
 function hasTables(db: Database, { moved: [[name]] }: PartTables): boolean {
   return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").pluck().get(name) !== undefined;
-}
-
-function isPreRelease(version: number): boolean {
-  return version > 0 && version < FIRST_VERSION;
-}
-
-/** Whether a pre-release file has exactly the first schema. */
-function hasFirstSchema(db: Database, parts: readonly PartTables[]): boolean {
-  const reference = new (sqliteDriver())(':memory:');
-  try {
-    reference.exec(
-      sqliteSchema() +
-        parts
-          .filter((part) => hasTables(db, part))
-          .map(sqlitePart)
-          .join(''),
-    );
-    return shapeOf(db) === shapeOf(reference);
-  } finally {
-    reference.close();
-  }
-}
-
-/** Tables with columns, indexes and triggers, normalised for order and SQL spelling. */
-function shapeOf(db: Database): string {
-  const shape = `
-    SELECT m.type, m.name, coalesce(c.name, '') AS "column", coalesce(c.type, '') AS of_type
-    FROM sqlite_schema m LEFT JOIN pragma_table_info(m.name) c ON m.type = 'table' ORDER BY 1, 2, 3`;
-  return JSON.stringify(db.prepare(shape).all());
 }
 
 function versionOf(db: Database): number {

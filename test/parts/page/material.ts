@@ -68,16 +68,6 @@ export async function addHistory(stage: Stage): Promise<string> {
     atMs: nowMs,
   };
   await store.compactions.add({ ...about, continues: name });
-  const tool = { name: LONG_NAME, hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
-  const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };
-  await store.shelf.record({
-    ...seen,
-    calls: new Map(),
-    shortened: new Set<string>(),
-    tokensSaved: 0,
-    never: () => false,
-    atMs: nowMs,
-  });
   await store.close();
   await seedLedger(stage.dbPath, name);
   return name;

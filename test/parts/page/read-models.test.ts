@@ -166,16 +166,7 @@ describe.skipIf(!hasPostgres)('the page on PostgreSQL', () => {
       (sort) => `conversations?sort=${sort}&q=checkout`,
     );
     const lines = ['project', 'model', 'tool'].map((by) => `lines?days=7&by=${by}&measure=tokens`);
-    for (const path of [
-      ...sorted,
-      ...lines,
-      'facets',
-      'shelf?days=7',
-      'ledger?days=7',
-      'contexts?days=7',
-      'store',
-      'prunes',
-    ])
+    for (const path of [...sorted, ...lines, 'facets', 'ledger?days=7', 'contexts?days=7', 'store', 'prunes'])
       await read(path);
     expect(await read(`conversation?name=${name}`)).toMatchObject({ conversation: { name, project: 'default' } });
     expect(await read(`timeline?name=${name}`)).toMatchObject({

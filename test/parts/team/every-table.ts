@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { openStore } from '../../../src/app/store.ts';
 import { edition } from '../../../src/edition.ts';
 import { movedTables } from '../../../src/store/move/tables.ts';
+import { change } from '../../../src/store/sql/steps.ts';
 import { run } from '../../cli/fake-io.ts';
 import { type Message, oneResult, toolTurn } from '../../helpers/chat.ts';
 import { json } from '../../helpers/fake-upstream.ts';
@@ -20,12 +21,6 @@ const PROVIDER = { authorization: 'Bearer sk-provider' };
 export const WORD = 'zanzibarquux';
 /** What shows in a row that it belongs to the project or its user; `JSON.stringify` escapes the line ends once. */
 export const TRACES = [WORD, 'conversation\\nweb\\n', '"web"'];
-
-const LONG = `Finds ${WORD}. ${'It looks into every lake and every river of the country. '.repeat(30)}`;
-const TOOLS = ['find_fish', 'find_birds'].map((name) => ({
-  type: 'function',
-  function: { name, description: LONG, parameters: {} },
-}));
 
 const user = (content: string): Message => ({ role: 'user', content });
 
@@ -92,19 +87,17 @@ export async function fillEveryTable(place: Place): Promise<void> {
   let aheadMs = -200 * DAY_MS;
   const env = {
     MCP_PRUNER_CONVERSATION_TITLES: 'true',
-    MCP_PRUNER_TOOL_SHELF: 'on',
     MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '20000',
   };
   const stage = await startTeam(place, env, { nowMs: () => Date.now() + aheadMs });
   const { web, api } = await members(stage, place, ['web', 'api']);
   const limited = new TeamMember(stage, await newKey(place, 'web', '--requests-per-minute', '100'));
   // conversations that have expired by the time of the erasure
-  for (const turn of ['1', '2', '3']) await chats(limited, [user(`${WORD} ${turn}`)], { tools: TOOLS });
+  for (const turn of ['1', '2', '3']) await chats(limited, [user(`${WORD} ${turn}`)]);
   aheadMs = 0;
-  for (const turn of ['4', '5']) await chats(web, [user(`${WORD} ${turn}`)], { tools: TOOLS });
+  for (const turn of ['4', '5']) await chats(web, [user(`${WORD} ${turn}`)]);
   await chats(api, [user('other words')]);
   await prunesAndCollects(stage, web);
-  await shortensTools(stage, web);
   await asksForAll(stage, web);
   await goesOverItsBudget(web);
   const at = { env: place, clock: { nowMs: () => Date.now() } };
@@ -112,6 +105,15 @@ export async function fillEveryTable(place: Place): Promise<void> {
   await stage.close(); // everything is written
   await withStore(place, 0, async (store) => {
     while (await store.sweep());
+    const cuts = JSON.stringify([{ tool: WORD, ofTool: true, pruneId: 'prn_SHORTENED000' }]);
+    await store.sql.write(() =>
+      change('INSERT INTO main.tool_shelf_conversation (project, conversation, cuts, seen_ms) VALUES (?, ?, ?, ?)', [
+        'web',
+        `chat ${WORD}`,
+        cuts,
+        Date.now(),
+      ]),
+    );
     // a step needs hundreds of texts, a request that waits a killed process, and agents of the fleet are processes
     const step = { project: 'web', tool: WORD, kind: 'log', step: 1, atMs: Date.now(), texts: 300, regretted: 0 };
     await store.ledger.addStep(step, 0);
@@ -141,15 +143,6 @@ async function prunesAndCollects(stage: Stage, web: Member): Promise<void> {
   await web.recover(id);
   const text = `${WORD}\n${aLog(11)}`;
   await web.call('prune_text', { text, goal_hint: WORD, source_type: 'logs', idempotency_key: 'key' });
-}
-
-/** The descriptions of tools that were not called in five conversations on two days are shortened. */
-async function shortensTools({ upstream }: Stage, web: Member): Promise<void> {
-  let turn = 0;
-  await until(async () => {
-    await chats(web, [user(`${WORD} shelf ${turn++}`)], { tools: TOOLS });
-    return !upstream.last.body.includes(LONG);
-  });
 }
 
 /** Failed, refused, continued and compacted conversations, on three wires. */

@@ -1,18 +1,23 @@
 import type { ClientBase } from 'pg';
 import { StoreUnavailable } from '../../../errors/errors.ts';
 import type { PartTables } from '../../../store/part-tables.ts';
-import { additions, FIRST_VERSION, type Migration } from '../../../store/schema/migrations.ts';
+import {
+  additions,
+  FIRST_VERSION,
+  type Migration,
+  UPGRADED_VERSION,
+  upgrade,
+} from '../../../store/schema/migrations.ts';
 import { postgresPart, postgresSchema } from '../../../store/schema/postgres.ts';
-import { postgresAdditions } from '../../../store/schema/postgres-additions.ts';
 import { postgresDefinitions } from '../../../store/sql/common-sql.ts';
 
 /** All migrations of a database, oldest first. */
 const migrations: readonly Migration[] = [
   { version: FIRST_VERSION, worksWith: FIRST_VERSION, sql: postgresSchema },
-  ...additions.map(({ version, worksWith, common }) => ({
+  ...additions.map(({ version, worksWith, common, postgres = '' }) => ({
     version,
     worksWith,
-    sql: () => postgresDefinitions(common) + (postgresAdditions[version] ?? ''),
+    sql: () => postgresDefinitions(common) + postgres,
   })),
 ];
 
@@ -33,14 +38,15 @@ export async function migrate(client: ClientBase, readonly: boolean, parts: read
     const found = await versionOf(client);
     const latest = migrations.at(-1)?.version ?? 0;
     if (found.worksWith > latest) throw newerSchema(found.version, latest);
-    if (found.version > 0 && found.version < FIRST_VERSION) throw preRelease(found.version);
+    if (found.version > 0 && found.version < UPGRADED_VERSION) throw preRelease(found.version);
     if (readonly && found.version < latest) {
       throw new StoreUnavailable('error', { cause: new Error('its schema is older; start the server once') });
     }
     if (found.version === 0) await client.query(BEGINNING);
     for (const { version, worksWith, sql } of migrations) {
       if (version <= found.version) continue;
-      await client.query(sql());
+      const isUpgrade = version === FIRST_VERSION && found.version === UPGRADED_VERSION;
+      await client.query(isUpgrade ? postgresDefinitions(upgrade) : sql());
       await client.query('INSERT INTO mcp_pruner.schema_version VALUES ($1, $2)', [version, worksWith]);
     }
     if (!readonly) for (const part of parts) await addTables(client, part);

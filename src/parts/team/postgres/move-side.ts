@@ -91,8 +91,6 @@ const IDENTITIES = [
   'sent',
   'recall',
   'compaction',
-  'tool_declaration',
-  'tool_conversation',
   'tool_shelf_conversation',
   'ledger_turn',
   'ledger_step',

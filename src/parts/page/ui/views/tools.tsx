@@ -1,28 +1,15 @@
-import { useState } from 'preact/hooks';
-import { ago, compact, dayName, dollarColumn, dollars, iso, share } from '../../../../app/page/ui/format.tsx';
-import {
-  Badge,
-  Bar,
-  Card,
-  Empty,
-  Head,
-  Scroll,
-  Show,
-  Table,
-  Time,
-  useLoaded,
-} from '../../../../app/page/ui/parts/pieces.tsx';
+import { compact, dayName, dollarColumn, iso, share } from '../../../../app/page/ui/format.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll, Show, Time, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count } from '../../../../base/counts.ts';
 import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
-import type { DeclaredTool, NamedTool } from '../../../../core/shelf/by-name.ts';
-import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
+import type { FacetsShown, LinesShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
 import { Spark } from '../parts/plot.tsx';
 import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** Outcomes of texts by tool and kind, regrets, and the cost of declared tools. */
+/** Outcomes of texts by tool and kind, and regrets. */
 export function ToolsView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
@@ -30,7 +17,6 @@ export function ToolsView() {
   const query = { days, project: project === '' ? null : project };
   const report = useLoaded<LedgerReport>('ledger', query);
   const lines = useLoaded<LinesShown>('lines', { ...query, by: 'tool', measure: 'removed' });
-  const shelf = useLoaded<ShelfShown>('shelf', query);
   const facets = useLoaded<FacetsShown>('facets');
   const projects = facets.value?.projects ?? [];
   return (
@@ -58,84 +44,6 @@ export function ToolsView() {
           )
         }
       </Show>
-      <Show loaded={shelf}>{(now) => (now.tools.length === 0 ? null : <Shelf shelf={now} days={days} />)}</Show>
-    </>
-  );
-}
-
-/** Tools declared by clients, whose descriptions are sent with each request. */
-function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: ShelfShown; days: number }) {
-  const cost = dollarColumn(tools.map(({ dollarsPerMonth }) => dollarsPerMonth));
-  return (
-    <Card title="Declared tools" flush>
-      <p class="quiet">
-        Each request carries the description of every declared tool.{' '}
-        {wouldSave.tokens > 0 &&
-          `Shortening those that are never called would have saved ${compact(wouldSave.tokens)} tokens, ${dollars(wouldSave.usd)}, in the last ${days} days. `}
-        {saved.tokens > 0 && `It saved ${compact(saved.tokens)} tokens, ${dollars(saved.usd)}.`}
-      </p>
-      <Table
-        label="Declared tools"
-        heads={['Tool', ...['Tokens', 'Conversations', 'Calls', 'Last call', 'A month'].map((amount) => ({ amount }))]}
-      >
-        {tools.map((tool) => (
-          <Declared key={tool.name} tool={tool} cost={cost} />
-        ))}
-      </Table>
-      {more > 0 && (
-        <p class="quiet">
-          and {count(more)} more: <code>mcp-pruner report --tools</code>
-        </p>
-      )}
-    </Card>
-  );
-}
-
-/** A declared tool, expandable to the projects and clients that declare it. */
-function Declared({ tool, cost }: { tool: DeclaredTool; cost: (usd: number) => string }) {
-  const [open, setOpen] = useState(false);
-  const { name, kind, shelved, declarations } = tool;
-  return (
-    <>
-      <tr>
-        <th scope="row" class="breaks">
-          <button type="button" class="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
-            <span aria-hidden="true">{open ? '▾' : '▸'}</span> {name}
-          </button>{' '}
-          {kind !== 'plain' && <Badge>{kind === 'never' ? 'always whole' : kind}</Badge>}{' '}
-          {shelved && <Badge tone="good">on the shelf</Badge>}
-        </th>
-        <DeclaredFigures cost={cost} of={tool} />
-      </tr>
-      {open &&
-        declarations.map((one) => (
-          <tr key={`${one.project} ${one.client}`} class="below">
-            <td class="breaks">
-              {one.project} · {one.client || 'unknown client'} {one.shelved && <Badge tone="good">on the shelf</Badge>}
-            </td>
-            <DeclaredFigures cost={cost} of={one} />
-          </tr>
-        ))}
-    </>
-  );
-}
-
-function DeclaredFigures({
-  cost,
-  of: { tokens, conversations, calls, lastCallMs, dollarsPerMonth },
-}: {
-  cost: (usd: number) => string;
-  of: NamedTool;
-}) {
-  return (
-    <>
-      <td class="amount">{count(tokens)}</td>
-      <td class="amount">{count(conversations)}</td>
-      <td class={calls === 0 ? 'amount quiet' : 'amount'}>{count(calls)}</td>
-      <td class="amount">
-        {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
-      </td>
-      <td class="amount">{cost(dollarsPerMonth)}</td>
     </>
   );
 }

@@ -11,7 +11,6 @@ import type { ProjectStore, Viewer } from '../../../../core/ports/projects.ts';
 import type { RecallStore } from '../../../../core/ports/recall.ts';
 import type { Records } from '../../../../core/ports/records.ts';
 import type { SegmentStore } from '../../../../core/ports/segments.ts';
-import type { ShelfStore } from '../../../../core/ports/shelf.ts';
 import type {
   Committed,
   Decision,
@@ -30,7 +29,6 @@ import { Narrowed, unsupported } from './narrowed.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
-import { NarrowedShelf } from './shelf.ts';
 
 /** Compactions, narrowed to some projects. */
 class NarrowedCompactions extends Narrowed<CompactionStore> implements CompactionStore {
@@ -103,7 +101,6 @@ export class NarrowedStore implements StoreHandle {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
-  readonly shelf: ShelfStore;
   readonly browse: BrowseStore;
   readonly #unscoped: Wide;
   readonly #ownProjects: readonly string[];
@@ -121,7 +118,6 @@ export class NarrowedStore implements StoreHandle {
     this.projectSettings = new NarrowedProjectSettings(store.projectSettings, ownProjects);
     this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
     this.browse = new NarrowedBrowse(store.browse, ownProjects);
-    this.shelf = new NarrowedShelf(store.shelf, ownProjects);
     this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
   }
 

@@ -1,0 +1,14 @@
+/**
+ * Settings of earlier versions by their key in the TOML file, and what replaced them. Their values are ignored with a
+ * warning, so that an old file or environment never prevents the start.
+ */
+const RETIRED: Readonly<Record<string, string>> = {
+  tool_shelf: 'clients defer unused tools themselves, and no description is shortened any more',
+  tool_shelf_never: 'no description of a tool is shortened any more',
+};
+
+/** Warning about a retired setting, or `null`. @param key - its key in the TOML file; `shown` is its name in the warning */
+export function retiredWarning(key: string, shown: string): string | null {
+  const replacement = Object.hasOwn(RETIRED, key) ? RETIRED[key] : undefined;
+  return replacement === undefined ? null : `${shown} is not a setting any more and is ignored: ${replacement}`;
+}
