@@ -35,12 +35,12 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   limits: {
     group: 'daily',
-    rare: true,
     summary: 'show what your subscriptions have left, and which session used it',
     load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
   },
   statusline: {
-    summary: 'print a line about a session, for a status line',
+    group: 'daily',
+    summary: 'print a line about a session: context, cache, limits, savings',
     load: async () => (await import('./parts/limits/statusline/command.ts')).statusline,
   },
   why: {
@@ -67,6 +67,12 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     group: 'server',
     summary: 'print the effective configuration',
     load: async () => (await import('./cli/config.ts')).config,
+  },
+  completion: {
+    group: 'server',
+    rare: true,
+    summary: 'print a script that completes commands in bash, zsh or fish',
+    load: async () => (await import('./cli/completion.ts')).completionOf(commands),
   },
   keys: {
     group: 'team',

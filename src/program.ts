@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
 import type { CliEdition } from './cli/command.ts';
 import { main, type ProcessIo } from './cli/main.ts';
+import { typedHere } from './cli/typed-here.ts';
 import { commands, renamed } from './commands.ts';
 
 /**
@@ -37,6 +38,7 @@ export async function runProgram(manifest: URL, changes: Partial<CliEdition> = {
     inIsTerminal: isatty(0),
     clock: { nowMs: Date.now },
     version,
+    asTyped: typedHere(Object.keys(commands), process),
     events: process,
     streams: () => ({ input: process.stdin, output: process.stdout }),
     exit: (code) => process.exit(code),

@@ -33,6 +33,8 @@ export interface Io extends Place {
   readonly inIsTerminal?: boolean;
   readonly clock: Clock;
   readonly version: string;
+  /** Replaces commands of the program in a hint by what a shell understands here. */
+  readonly asTyped?: (hint: string) => string;
   /** Signals and uncaught errors, under their names in `process`. */
   readonly events: {
     on(name: string, handler: (detail: unknown) => void): unknown;
@@ -69,6 +71,8 @@ export interface Command {
   readonly commonOptions?: readonly string[];
   /** Minimum and maximum number of arguments, without options. */
   readonly arguments: { readonly min: number; readonly max: number };
+  /** Words that a shell completes as the first argument. */
+  readonly words?: readonly string[];
   /** Runs the command. @returns the exit code */
   run(call: Call, io: Io): Promise<number>;
 }

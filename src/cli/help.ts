@@ -18,11 +18,11 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
  */
 export function programHelp(
   commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
-  io: Pick<Io, 'columns'>,
+  io: Pick<Io, 'columns' | 'asTyped'>,
   all = false,
 ): string {
   const columns = Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS);
-  const filled = (text: string): string => wrapped(text, '', { columns }).trimEnd();
+  const filled = (text: string): string => wrapped(text, '', { ...io, columns }).trimEnd();
   const named = Object.entries(commands).filter(([, { group }]) => group !== undefined);
   const listed = named.filter(([, { rare }]) => all || !rare);
   const left = named.length - listed.length;
@@ -39,10 +39,10 @@ export function programHelp(
   return [
     filled('mcp-pruner: prunes large tool results on their way to a model; every cut is marked and can be recovered.'),
     '',
-    'Usage: mcp-pruner <command> [options]',
+    filled('Usage: mcp-pruner <command> [options]'),
     '',
     ...groups,
-    ...(left === 0 ? [] : [`${left} more commands: mcp-pruner --help --all`, '']),
+    ...(left === 0 ? [] : [filled(`${left} more commands: mcp-pruner --help --all`), '']),
     'Options:',
     ...everywhere.map(([left, right]) => `  ${left.padEnd(13)}  ${right}`),
     '',
@@ -59,10 +59,10 @@ export function programHelp(
  */
 export function commandHelp(
   { usage, about, options, commonOptions: common }: Command,
-  io: Pick<Io, 'columns'>,
+  io: Pick<Io, 'columns' | 'asTyped'>,
   all = false,
 ): string {
-  const columnsAtMost = { columns: Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS) };
+  const columnsAtMost = { ...io, columns: Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS) };
   const names = Object.keys(options);
   const shown = all || common === undefined ? names : names.filter((name) => common.includes(name));
   const own = shown.map((name): [string, string] => {
@@ -70,7 +70,8 @@ export function commandHelp(
     return [value === undefined ? `--${name}` : `--${name} ${value}`, options[name]?.doc ?? ''];
   });
   const left = names.length - shown.length;
-  const more = left === 0 ? [] : ['', `${left} more options: mcp-pruner ${usage.split(' ', 1)[0]} --help --all`];
+  const further = `${left} more options: mcp-pruner ${usage.split(' ', 1)[0]} --help --all`;
+  const more = left === 0 ? [] : ['', wrapped(further, '', columnsAtMost).trimEnd()];
   const width = Math.max(...[...own, ...everywhere].map(([left]) => left.length));
   const lines = [...own, ...everywhere].map(([left, right]) =>
     wrapped(right, `  ${left.padEnd(width)}  `, columnsAtMost, ' '.repeat(width + 4)).trimEnd(),

@@ -127,7 +127,7 @@ function withEmptyValues(args: readonly string[], options: Command['options']): 
 
 /** Prints a failure on stderr, one line per problem. */
 function explain(error: unknown, io: ProcessIo): number {
-  const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
+  const say = (line: string): void => io.err(`mcp-pruner: ${io.asTyped?.(line) ?? line}\n`);
   if (error instanceof UserError) {
     error.problems.forEach(say);
     return error.exitCode;

@@ -60,6 +60,7 @@ export const setup: Command = {
     },
   },
   arguments: { min: 1, max: 1 },
+  words: names,
 
   async run(call, io) {
     const [name = ''] = call.positionals;

@@ -11,9 +11,9 @@ const LEAST_COLUMNS = 30;
  *
  * @param prefix - prefix of each line; `rest` is used for all but the first
  */
-export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns'>, rest = prefix): string {
+export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns' | 'asTyped'>, rest = prefix): string {
   const width = io.columns === undefined ? UNLIMITED : Math.max(io.columns, LEAST_COLUMNS);
-  return `${filled(text.split(' '), width, prefix, rest)}\n`;
+  return `${filled((io.asTyped?.(text) ?? text).split(' '), width, prefix, rest)}\n`;
 }
 
 export interface TableOptions {

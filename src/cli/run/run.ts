@@ -42,12 +42,16 @@ const NOT_INSTALLED = 'it is not installed, or not in PATH';
 /** Grace time: a server may close its connection shortly before its agent ends. */
 const LOST_MS = 500;
 
+/** Agents that can be configured for one run. */
+const names = clients.filter(({ launch }) => launch !== null).map(({ name }) => name);
+
 export const run: Command = {
+  words: names,
   usage: 'run <agent|program> [options] -- [arguments of the agent]',
   about: [
     'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
     'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
-    `agent. Agents: ${clients.map(({ name }) => name).join(', ')}; any other program gets OPENAI_BASE_URL.`,
+    `agent. Agents: ${names.join(', ')}; any other program gets OPENAI_BASE_URL.`,
     'MCP_PRUNER_KEY is your key for the proxy at --proxy, if that requires one; no command line shows the key.',
   ].join('\n'),
   options: {
