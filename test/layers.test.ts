@@ -22,7 +22,7 @@ const layers: readonly (readonly string[])[] = [
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  ['parts/fleet', 'parts/lab', 'parts/limits', 'parts/page', 'parts/sessions', 'parts/team'],
+  ['parts/fleet', 'parts/lab', 'parts/limits', 'parts/page', 'parts/seams', 'parts/sessions', 'parts/team'],
 ];
 const ENTRY = layers.length;
 

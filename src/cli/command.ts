@@ -4,12 +4,21 @@ import type { Finding } from '../app/finding.ts';
 import type { Edition } from '../app/part.ts';
 import type { Place } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
+import type { SeamsReport } from '../core/ports/seams-report.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
+import type { Prices } from '../ledger/prices.ts';
+import type { StoreHandle } from '../store/handle.ts';
 
 /** The edition's optional parts, as needed by commands. */
 export interface CliEdition extends Edition {
   readonly checks: readonly Check[];
+  /** Finished work and compactions for `report`; absent without that part. May reject with `StoreUnavailable`. */
+  readonly readSeams?: (
+    store: StoreHandle,
+    prices: Prices,
+    query: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
+  ) => Promise<SeamsReport>;
   /** Implements `report --sessions`, if the edition can read agents' session files. @returns the exit code */
   readonly reportSessions?: (call: Call, io: Io, days: number) => Promise<number>;
 }

@@ -6,6 +6,7 @@ import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
+import type { SeamsReport } from '../../core/ports/seams-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type Call, type Io, painter, printable, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
@@ -74,7 +75,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
   else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
   else {
-    const rest = contextText(ledger) + coldText(ledger) + breaksText(ledger);
+    const rest = contextText(ledger) + seamsText(ledger) + coldText(ledger) + breaksText(ledger);
     const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
     io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
   }
@@ -86,7 +87,7 @@ export async function readLedger(
   call: Call,
   io: Io,
   days: number,
-): Promise<LedgerReport & ContextReport & ColdStashReport & BreaksReport> {
+): Promise<LedgerReport & ContextReport & ColdStashReport & BreaksReport & Partial<SeamsReport>> {
   const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readPrefixBreaks }] = await Promise.all(
     [
       import('../../ledger/ledger.ts'),
@@ -101,17 +102,34 @@ export async function readLedger(
   const sinceDay = sinceDayOf(io, days);
   const project = textOption(call, 'project');
   const query = { sinceDay, project };
-  return withStore(call, io, async ({ ledger, compactions }) => ({
-    ...(await readReport(ledger, query, prices)),
-    ...(await readContexts(compactions, query)),
-    ...(await readColdFigures(ledger, settings.coldStash, query)),
-    prefix_breaks: await readPrefixBreaks(ledger, query),
-  }));
+  const { readSeams } = io.edition;
+  const period = { sinceMs: Date.parse(sinceDay), nowMs: io.clock.nowMs(), project };
+  return withStore(call, io, async (store) => {
+    const { ledger, compactions } = store;
+    return {
+      ...(await readReport(ledger, query, prices)),
+      ...(await readContexts(compactions, query)),
+      ...(await readColdFigures(ledger, settings.coldStash, query)),
+      prefix_breaks: await readPrefixBreaks(ledger, query),
+      ...(readSeams && (await readSeams(store, prices, period))),
+    };
+  });
 }
 
 function coldText(ledger: ColdStashReport): string {
   const lines = coldLines(ledger, money);
   return lines.length === 0 ? '' : `\n${lines.join('\n')}\n`;
+}
+
+/** Smaller amounts of finished work are not reported, in dollars. */
+const LEAST_FINISHED = 0.5;
+
+function seamsText({ seams, totals }: Partial<SeamsReport> & Pick<LedgerReport, 'totals'>): string {
+  if (seams === undefined || seams.weight_usd < LEAST_FINISHED) return '';
+  const [largest] = seams.conversations;
+  const most = largest ? `, the largest with ${count(largest.weight_tokens)} tokens` : '';
+  const advice = 'compacting where a task ends saves most of it';
+  return `\nFinished work: ${money(seams.weight_usd)} of ${money(totals.dollars)} repeated it${most}; ${advice}\n`;
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {

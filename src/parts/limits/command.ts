@@ -1,6 +1,9 @@
 import { type Command, configOption } from '../../cli/command.ts';
 import { withStore } from '../../cli/open-store.ts';
+import { readSettings } from '../../cli/read-settings.ts';
+import { pricesOf } from '../../ledger/installed-prices.ts';
 import { readLimits } from './report.ts';
+import { readSeam } from './seam.ts';
 import { limitsText } from './text.ts';
 
 /** `mcp-pruner limits`: remaining limits of subscriptions, and usage by session. */
@@ -9,14 +12,19 @@ export const limitsCommand: Command = {
   about:
     'Shows the limits of your subscriptions as the providers report them: how much is used, when it begins anew, how long it\n' +
     'lasts at this rate, and which sessions and projects used most of it. Only answers through the proxy are seen; what\n' +
-    'other programs and machines use is shown as "elsewhere".',
+    'other programs and machines use is shown as "elsewhere". Also names the finished work that the newest conversation repeats.',
   options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {
     const nowMs = io.clock.nowMs();
+    const { settings } = readSettings(call, io);
     const { report, keys } = await withStore(call, io, async (store) => {
-      const report = await readLimits(store.sql, nowMs);
+      const [limits, seam] = await Promise.all([
+        readLimits(store.sql, nowMs),
+        readSeam(store.ledger, pricesOf(settings), nowMs),
+      ]);
+      const report = { ...limits, seam };
       const hasKeys = report.accounts.some(({ windows }) => windows.some((one) => one.keys.length > 0));
       const named = hasKeys ? await (await store.keys()).list({ limit: 1_000 }) : [];
       return { report, keys: new Map(named.map(({ id, name }) => [id, name])) };

@@ -35,6 +35,8 @@ export interface LineFigures {
   readonly context: ContextFigures | null;
   /** Windows of the account that the session uses or last used. */
   readonly windows: readonly WindowFigures[];
+  /** Finished work of the session in words; `null` if it is small or unknown. */
+  readonly finished: string | null;
   /** Dollars saved by cuts in the session; `null` if unknown. */
   readonly savedDollars: number | null;
 }

@@ -6,6 +6,7 @@ import { attribute, type Reading } from '../../ledger/limits/attribution.ts';
 import { SessionMeter } from './meter.ts';
 import { readReadings } from './readings.ts';
 import { conversationShares, limitsOf, readLimits, usedBy } from './report.ts';
+import { readSeam } from './seam.ts';
 import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
 
@@ -39,7 +40,10 @@ export async function openLimits(services: Services): Promise<OpenPart> {
     },
     limits: async () => {
       await watch.flush();
-      return readLimits(store.sql, clock.nowMs());
+      return {
+        ...(await readLimits(store.sql, clock.nowMs())),
+        seam: await readSeam(store.ledger, prices, clock.nowMs()),
+      };
     },
     close: () => watch.flush(),
   };
@@ -58,6 +62,7 @@ function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: Sta
       : {
           shares: await conversationShares(store.sql, conversation, nowMs),
           context: await status.contextOf(conversation),
+          finished: await status.finishedOf(conversation),
         };
   };
 }

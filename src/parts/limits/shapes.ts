@@ -1,6 +1,16 @@
 import type { Arm } from '../../core/ports/ledger.ts';
 import type { Difference } from '../../core/ports/ledger-report.ts';
 
+/** Finished work of the conversation that was active last, as in `limits --json`. */
+export interface SeamShown {
+  readonly conversation: string;
+  readonly weight_tokens: number;
+  /** Dollars of one more request; `null` without a price. */
+  readonly price_usd: number | null;
+  /** Product name of its client; `''` if unknown. */
+  readonly client: string;
+}
+
 /** Limits of subscriptions, and their usage. All figures are ratios of a window. */
 export interface LimitsReport {
   readonly accounts: readonly AccountShown[];

@@ -1,6 +1,7 @@
 import type { Services } from '../../app/compose.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
+import { type FinishedWork, finishedWords, newestFinished } from '../../ledger/finished-work.ts';
 import { attribute, type Moved, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/steps.ts';
@@ -57,8 +58,19 @@ export class StatusFigures {
       session: name,
       context: found && this.#meter.contextOf(found, await this.#thresholdOf(found.request)),
       windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, isOwn, nowMs)),
+      finished: found && finishedWords(await this.#finishedIn(found.conversations)),
       savedDollars: found && (await this.#saved.read(found.project, found.conversations)),
     };
+  }
+
+  /** Finished work of a conversation in words; `null` if it is small. @throws StoreUnavailable */
+  async finishedOf(conversation: string): Promise<string | null> {
+    return finishedWords(await this.#finishedIn([conversation]));
+  }
+
+  #finishedIn(conversations: readonly string[]): Promise<FinishedWork | null> {
+    const { store, prices, clock } = this.#services;
+    return newestFinished(store.ledger, prices, clock.nowMs(), { conversations });
   }
 
   /** Context of a conversation; `null` if an earlier process handled its last request. @throws StoreUnavailable */

@@ -2,7 +2,8 @@ import { points } from '../../base/decimals.ts';
 import { type Io, painter, printableLine } from '../../cli/command.ts';
 import { table, wrapped } from '../../cli/table.ts';
 import { undecidedWords } from '../../core/ports/ledger-report.ts';
-import type { HeldOut, LimitsReport, WindowShown } from './shapes.ts';
+import { finishedWords } from '../../ledger/finished-work.ts';
+import type { HeldOut, LimitsReport, SeamShown, WindowShown } from './shapes.ts';
 import { localTime, percent, timeLeft } from './words.ts';
 
 export interface TextOptions {
@@ -22,7 +23,16 @@ const FULL = 0.95;
 const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
 
 /** Formats the limits as text. */
-export function limitsText({ accounts }: LimitsReport, options: TextOptions): string {
+export function limitsText(
+  { accounts, seam }: LimitsReport & { readonly seam: SeamShown | null },
+  options: TextOptions,
+): string {
+  const work = seam && { tokens: seam.weight_tokens, dollars: seam.price_usd, client: seam.client };
+  const finished = finishedWords(work);
+  return accountsText(accounts, options) + (finished === null ? '' : `\n${wrapped(finished, '', options.io)}`);
+}
+
+function accountsText(accounts: LimitsReport['accounts'], options: TextOptions): string {
   if (accounts.length === 0) {
     const none = 'no limits are known: no answer of the last days reported any. They come with a subscription login.';
     return wrapped(none, '', options.io);

@@ -43,5 +43,5 @@ it('returns a conversation’s limits for the page: its share, and the size and 
       }),
     { timeout: 30_000 },
   );
-  expect(await read('limits?conversation=unknown')).toEqual({ shares: [], context: null });
+  expect(await read('limits?conversation=unknown')).toEqual({ shares: [], context: null, finished: null });
 });

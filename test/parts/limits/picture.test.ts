@@ -57,7 +57,7 @@ it('the picture in the docs matches the output of the commands', async () => {
     ...readings('7d', 10_080, 333_600_000, 32, [9, 3, 17]),
   ]);
   const io = { columns: COLUMNS, env: {}, outIsTerminal: true };
-  const text = limitsText(limitsOf(windows, NOW_MS, null), { nowMs: NOW_MS, keys: new Map(), io });
+  const text = limitsText({ ...limitsOf(windows, NOW_MS, null), seam: null }, { nowMs: NOW_MS, keys: new Map(), io });
   const context = { model: 'claude-opus-5', tokens: 84_000, threshold: 967_000, isLearned: true, compactPaysAfter: 3 };
   const line = lineOf(PARTS, {
     client: clientStatus(''),
@@ -68,6 +68,7 @@ it('the picture in the docs matches the output of the commands', async () => {
         ...{ window, minutes, used: used / UNITS, resetsAtMs: resetsS * 1000 },
         ...{ session: window === '5h' ? 0.2 : 0.17, usedUpAtMs: window === '5h' ? null : NOW_MS + 26_000_000 },
       })),
+      finished: null,
       savedDollars: 1.2,
     },
     nowMs: NOW_MS,

@@ -74,7 +74,7 @@ describe('mcp-pruner statusline', () => {
     });
     const latest = await line(['--latest', '--parts', 'ctx,5h,x'], '', env);
     expect(latest.out).toMatch(/^ctx 84k(?: of \d+k)? · 5h 6% \(this 3\.0\)\n$/);
-    expect(latest.err).toBe('--parts: left out x; the parts are ctx, cache, next, 5h, week, saved, compact\n');
+    expect(latest.err).toBe('--parts: left out x; the parts are ctx, cache, next, seam, 5h, week, saved, compact\n');
     expect((await line([], '{}', env)).out).toMatch(/^5h 6% · week 3%/);
     expect((await line(['--parts', 'ctx'], '{}', env)).out).toBe('mcp-pruner: no figures yet\n');
     expect((await line(['--session', 'other', '--parts', '5h'], '', env)).out).toBe('5h 6%\n');

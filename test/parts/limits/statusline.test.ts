@@ -36,6 +36,7 @@ const FIGURES: LineFigures = {
       usedUpAtMs: NOW_MS + 29_400_000,
     },
   ],
+  finished: null,
   savedDollars: 1.2,
 };
 const NOBODY = clientStatus('');
@@ -46,6 +47,13 @@ describe('a status line', () => {
     expect(line).toBe(
       `ctx 90k · cache 4:12 · next $0.09 · 5h 40% (this 6.1) · week 61% → ${shortTime(NOW_MS + 29_400_000)} · saved $1.20`,
     );
+  });
+
+  it('names finished work, and leaves it out right after a compaction', () => {
+    const figures = { ...FIGURES, finished: '187k of finished work, $0.09 a turn: /compact' };
+    const line = (client: typeof NOBODY) => lineOf(PARTS, { client, figures, nowMs: NOW_MS });
+    expect(line(NOBODY)).toContain(' · next $0.09 · 187k of finished work, $0.09 a turn: /compact · 5h 40%');
+    expect(line({ ...NOBODY, tokens: 0 })).not.toContain('finished');
   });
 
   it('shows the context and windows that Claude Code reports, and the other figures from the proxy', () => {

@@ -23,7 +23,7 @@ export interface ClientWindow {
 }
 
 /** The parts of a line, in default order. */
-export const PARTS = ['ctx', 'cache', 'next', '5h', 'week', 'saved'] as const;
+export const PARTS = ['ctx', 'cache', 'next', 'seam', '5h', 'week', 'saved'] as const;
 
 const MINUTE_MS = 60_000;
 /** Claude Code 2 compacts this number of tokens below its window. */
@@ -66,6 +66,9 @@ const texts: Readonly<Record<string, (known: Known) => string | null>> = {
     if (!context?.next || client.tokens === 0) return null;
     const isWarm = context.cacheUntilMs !== null && context.cacheUntilMs > nowMs;
     return `next ${dollars(isWarm ? context.next.warm : context.next.cold)}`;
+  },
+  seam({ client, figures }) {
+    return client.tokens === 0 ? null : (figures?.finished ?? null);
   },
   '5h'(known) {
     const window = windowOf('5h', known);

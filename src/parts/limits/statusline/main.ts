@@ -55,7 +55,8 @@ export async function printLine(options: LineOptions, io: LineIo): Promise<void>
 
 /** The figures that hold for every session of the account. */
 function withoutSession({ windows }: LineFigures): LineFigures {
-  return { session: null, context: null, windows: windows.map((one) => ({ ...one, session: 0 })), savedDollars: 0 };
+  const own = windows.map((one) => ({ ...one, session: 0 }));
+  return { session: null, context: null, windows: own, finished: null, savedDollars: 0 };
 }
 
 /** Reads stdin; empty if it is a terminal or `/dev/null`. */

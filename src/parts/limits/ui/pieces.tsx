@@ -58,11 +58,17 @@ function Share({ name }: { readonly name: string }) {
   const { value } = useLoaded<{
     readonly shares?: readonly ConversationShare[];
     readonly context?: ContextFigures | null;
+    readonly finished?: string | null;
   }>('limits', { conversation: name });
   const shares = value?.shares ?? [];
   return (
     <>
       {shares.length > 0 && <Shares shares={shares} />}
+      {value?.finished && (
+        <p class="note" role="status">
+          {value.finished}
+        </p>
+      )}
       {value?.context && <p class="quiet notes">{contextWords(value.context, Date.now())}</p>}
     </>
   );
