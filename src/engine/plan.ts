@@ -63,7 +63,8 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
 }
 
 /** The plan with the underlying choice, for `planPrune` and for explanations. */
-export function chosenPlan(analysis: Analysis, input: PruneInput): { readonly choice: Choice; readonly plan: Plan } {
+export function chosenPlan(analysis: Analysis, given: PruneInput): { readonly choice: Choice; readonly plan: Plan } {
+  const input = { ...given, hints: analysis.hints };
   const { boldness = 0 } = input;
   const at = (step: number) => {
     const choice = choiceFor(analysis, { ...input, boldness: step });
@@ -114,11 +115,11 @@ function inLanguage(language: ReasonLanguage, cuts: Cut[], analysis: Analysis, c
 }
 
 function planOf(
-  { name, sourceType, view }: Analysis,
+  { name, sourceType, view, hints }: Analysis,
   cuts: readonly Cut[],
   warnings: readonly PlanWarning[] = [],
 ): Plan {
-  return { sourceType, kind: name, lineCount: view.n, cuts, warnings };
+  return { sourceType, kind: name, lineCount: view.n, cuts, warnings, isFile: hints?.origin === 'read' };
 }
 
 /**

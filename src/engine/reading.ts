@@ -3,6 +3,7 @@ import { goalTerms } from './goal/terms.ts';
 import { readVocabulary } from './goal/vocabulary.ts';
 import { wantedLike } from './goal/words.ts';
 import { readDeclarations } from './kinds/code/units.ts';
+import { hintsFor } from './kinds/documents.ts';
 import type { Analysis, Reading } from './kinds/kind.ts';
 import { keepNamed, protectLines } from './kinds/protect.ts';
 import { recogniseKind } from './kinds/recognise.ts';
@@ -12,22 +13,23 @@ import { viewBehind, viewText } from './text/view.ts';
 import type { Hints, PruneInput } from './types.ts';
 
 /** The part of the input that the analysis depends on. Limits only matter for the choice of lines. */
-export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'shouldStop'>;
+export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'asked' | 'shouldStop'>;
 
 /** Analyses a text and ranks its lines, or returns `null` if `shouldStop` returns true. */
 export function analyse(input: AnalysisInput): Analysis | null {
   const stopped = (): boolean => input.shouldStop?.() === true;
   const whole = viewText(input.text, input.hints?.frameHead ?? 0);
   if (stopped()) return null;
-  const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, input.hints);
+  const hints = hintsFor(input, whole);
+  const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, hints);
   const view = kind.contentStart === undefined ? whole : viewBehind(whole, kind.contentStart);
-  const terms = goalTerms(informativeGoal(input.goal, input.hints));
+  const terms = goalTerms(informativeGoal(input.goal, hints));
   const templates = readTemplates(view);
   const blocks = kind.units(view);
   // the contract protects declarations in all texts that the caller declares as code
   const units = kind.declares || sourceType !== 'code' ? blocks : { ...blocks, declared: readDeclarations(view) };
   if (stopped()) return null;
-  const keep = protectLines({ kind, name }, { view, units, templates, sourceType }, input.hints);
+  const keep = protectLines({ kind, name }, { view, units, templates, sourceType }, hints);
   if (stopped()) return null;
   const words = readVocabulary(view, kind.ranksByAllWords ? undefined : wantedLike(terms.map(({ word }) => word)));
   if (stopped()) return null;
@@ -37,7 +39,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   keepNamed(reading, keep);
   const value = kind.rank(reading);
   divide(value, sumOf(value));
-  return stopped() ? null : { ...reading, keep, value };
+  return stopped() ? null : { ...reading, hints, keep, value };
 }
 
 function divide(values: Float64Array, by: number): void {

@@ -89,6 +89,8 @@ export interface Plan {
   readonly lineCount: number;
   readonly cuts: readonly Cut[];
   readonly warnings: readonly PlanWarning[];
+  /** The text is a file or a document, which is cut only if that saves much. Absent if it was not analysed. */
+  readonly isFile?: boolean;
 }
 
 /** Inclusive 1-based line range. */

@@ -28,5 +28,15 @@ it('a short file is not even examined, and short code printed by a command stays
   const read = chatBody([ASKED, ...toolTurn('c1', 'read_file', { path: 'src/a.ts' }, file)]);
   expect(verdicts(await openRewriter(SIZES).rewrite(read))).toEqual([]);
   const printed = chatBody([ASKED, ...toolTurn('c1', 'bash', { command: './print-sources src' }, file)]);
-  expect(verdicts(await openRewriter(SIZES).rewrite(printed))).toEqual(['too_little_saved']);
+  expect(verdicts(await openRewriter(SIZES).rewrite(printed))).toEqual(['file']);
+});
+
+it('a document in the one-line JSON of a documentation server stays whole', async () => {
+  const page = Array.from(
+    { length: 40 },
+    (_, i) => `## Part ${i}\n\nAn order of part ${i} is paid by the customer later.\n`,
+  );
+  const answer = JSON.stringify({ url: 'https://docs.example.com/orders', content: page.join('\n').repeat(3) });
+  const body = chatBody([ASKED, ...toolTurn('c1', 'mcp__docs__fetch', { topic: 'orders' }, answer)]);
+  expect(verdicts(await openRewriter(SIZES).rewrite(body))).toEqual(['file']);
 });

@@ -57,6 +57,12 @@ describe('a result passes whole', () => {
       "bash -lc 'cat notes.txt | head -n 80'",
       'rg --max-count 5 "a|b" src',
       'grep -rn -m3 value src',
+      'npm test 2>&1 | tail -n 60',
+      'git log | head -50 | cut -c1-120 | nl',
+      'for n in 61 62 64; do echo "== $n"; gh pr view $n | head -20; done',
+      'for f in docs/*.md\ndo\n  head -100 $f\ndone',
+      'git ls-files | while read f; do git log -3 $f; done',
+      'for n in 1 2; do gh pr view $n; done | head -80',
     ];
     for (const command of limited) expect(why('Bash', { command }, { count: 900 }), command).toBe('window');
     expect(why('Grep', { pattern: 'value', head_limit: 100 }, { count: 400 })).toBe('window');
@@ -66,6 +72,11 @@ describe('a result passes whole', () => {
       'head -3 a.txt | sort -R; npm test',
       'head -c 9000 a.txt',
       'git log -n 9; npm test',
+      'npm test | tail -n +20',
+      'git log | head -50 | xargs git show',
+      'for n in 61 62 64; do gh pr view $n; done',
+      'for n in 61 62 64; do gh pr view $n | head -150; done',
+      'for n in 61 62 64; do gh pr view $n | head -20; done; npm test',
     ];
     for (const command of free) expect(why('Bash', { command }, { count: 900 }), command).toBe('');
     const asked = { command: 'git log -n 120', context_focus_question: 'When was the cache added?' };

@@ -126,7 +126,8 @@ describe('source code', () => {
     ];
     const tail = ['(240 more lines below)', '(Open file: /repo/src/orders.py)', 'bash-$'];
     const text = [...head, ...window, ...tail].join('\n');
-    const { plan, kept } = prune({ text, goal: 'step_9 forgets the amount', hints: command('open src/orders.py 41') });
+    const hints = { ...command('open src/orders.py 41'), question: true };
+    const { plan, kept } = prune({ text, goal: 'step_9 forgets the amount', hints });
     expect(plan.kind).toBe('python');
     expect(plan.cuts.length).toBeGreaterThan(0);
     expect(kept.slice(0, 3)).toEqual(head);

@@ -238,7 +238,7 @@ export function decisionOf(
     cuts: pays ? plan.cuts : [],
     sourceType: plan.sourceType,
     kind: plan.kind,
-    whole: pays ? '' : (plan.warnings[0] ?? (isForWork(job) ? 'file' : 'too_little_saved')),
+    whole: pays ? '' : (plan.warnings[0] ?? (isForWork(job, plan) ? 'file' : 'too_little_saved')),
     warnings: plan.warnings,
     lines: lines.count,
     keptLines: pays ? lines.count - cutLines : lines.count,
@@ -251,9 +251,9 @@ export function decisionOf(
   };
 }
 
-/** Whether a text is a file that the agent may edit next. Such files are cut only if that saves much. */
-function isForWork({ hints, caller }: Job): boolean {
-  return caller === 'proxy' && hints.origin === 'read' && hints.question !== true;
+/** Whether a text is a document, or a file that the agent may edit next. Both are cut only if that saves much. */
+function isForWork({ hints, caller }: Job, { isFile = hints.origin === 'read' }: Plan): boolean {
+  return caller === 'proxy' && isFile && hints.question !== true;
 }
 
 /** `estimateTokens` of the lines in `[from, end)`. */

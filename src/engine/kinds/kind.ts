@@ -96,6 +96,8 @@ export interface Reading extends Omit<Protectable, 'inner' | 'hints'> {
 
 /** Everything known about a text before lines are chosen. */
 export interface Analysis extends Reading {
+  /** The caller's hints; the origin of a document is `read`. */
+  readonly hints: Hints | undefined;
   /** Index into `RULES` of the protecting rule, 0 for none. */
   readonly keep: Uint8Array;
   /** Estimated share of what the goal needs, per line; the shares of a text sum to 1. */

@@ -5,7 +5,7 @@ import { languageName } from './code/languages.ts';
 import { isGreppedLog } from './grepped-log.ts';
 import type { Kind, Shapes } from './kind.ts';
 import { isLog, logName } from './log/log.ts';
-import { SampledLines } from './shapes.ts';
+import { samplesOf } from './shapes.ts';
 import { isTable } from './table.ts';
 
 /** The detected kind of a text. */
@@ -49,7 +49,7 @@ const CERTAIN = 1;
 const FEW_LINES = 3; // heuristic: two lines of anything look like a table
 
 /** Name of the kind with the highest confidence; `undefined` if there is none, or if the kind has several names. */
-function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
+export function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
   let best: Kind | undefined;
   let surest = seen.lines < FEW_LINES ? CERTAIN - Number.EPSILON : 0;
   for (const kind of KINDS) {
@@ -90,7 +90,7 @@ const MIN_LINES_FOR_SAMPLES = 160;
 
 /** The name on which two samples agree, otherwise the name derived from all lines. */
 function nameBySamples(view: View, nameOf: (seen: Shapes) => string): string {
-  const sampled = new SampledLines(view);
+  const sampled = samplesOf(view);
   if (view.n >= MIN_LINES_FOR_SAMPLES) {
     const name = nameOf(sampled.shapes(0, SAMPLES));
     if (name === nameOf(sampled.shapes(1, SAMPLES))) return name;

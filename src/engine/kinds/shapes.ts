@@ -24,6 +24,15 @@ const NONE = Object.fromEntries(
   [...SHAPE_RULES.map(({ name }) => name), 'lines', 'prose', 'table', 'aligned'].map((name) => [name, 0]),
 ) as Shapes;
 
+const samples = new WeakMap<View, SampledLines>();
+
+/** The sample of a text, taken once. */
+export function samplesOf(view: View): SampledLines {
+  const known = samples.get(view) ?? new SampledLines(view);
+  samples.set(view, known);
+  return known;
+}
+
 /** A sample of lines from the whole text, denser at its beginning, and the number of lines by shape. */
 export class SampledLines {
   readonly #view: View;
@@ -40,6 +49,11 @@ export class SampledLines {
       this.#lines.push(hasContent ? i : -1);
       if (hasContent) countNamed(this.#distinctive, distinctiveShapes, distinctiveShapes.matches(view, i, READ_CHARS));
     }
+  }
+
+  /** Indices of the informative lines in the sample. */
+  lines(): readonly number[] {
+    return this.#lines.filter((i) => i >= 0);
   }
 
   /**

@@ -93,37 +93,68 @@ export function askedLines(call: ToolCall | undefined): FileLines {
   return { startLine, endLine };
 }
 
-/** Commands that print nothing. */
-const SILENT: ReadonlySet<string> = new Set(['cd', 'export', 'set', 'source', '.']);
+/** Commands that print nothing or a heading, and words that open or close a branch. */
+const SAYS_LITTLE: ReadonlySet<string> = new Set('cd export set source . echo printf true if fi done'.split(' '));
+const OPENS_LOOP = /^\s*(?:for|while|until)\s/;
+const BRANCH = /^\s*(?:do|then|else)(?:\s+|$)/;
 /** Options that set a limit, by program; `-` stands for a number as an option. */
 const LIMITS: Readonly<Record<string, readonly string[]>> = {
   head: ['-', '-n', '--lines'],
+  tail: ['-', '-n', '--lines'],
   git: ['-', '-n', '--max-count'],
   grep: ['-m', '--max-count'],
   rg: ['-m', '--max-count'],
   ag: ['-m', '--max-count'],
 };
+/** Programs that print at most as many lines as they read. */
+const FILTERS: ReadonlySet<string> = new Set('cat sed awk cut tr nl sort uniq grep rg column'.split(' '));
+/** Maximum limit of each command in a loop, and of the end of a longer output, in lines. Beyond it, the text decides. */
+const FEW_LINES = 100;
 
 /**
- * The number of lines or entries to which a call limits its own output (`git log -n 120`, `… | head -50`, `rg
- * --max-count 5`); 0 if there is no limit, or not for the whole output.
+ * The number of lines or entries to which a call limits its own output (`git log -n 120`, `… | head -50 | cut -c1-80`,
+ * `for f in …; do … | head -20; done`), the largest of several commands; 0 if there is no limit, or not for the whole
+ * output.
  */
 export function askedLimit(call: ToolCall | undefined): number {
   if (!call) return 0;
   const asked = numberOf(parseArgs(call.args), ['head_limit']);
   if (asked > 0) return asked;
-  const limits = shellParts(innerCommand(commandOf(call))).flatMap((stages) => {
-    const words = (stages.at(-1) ?? '').trim().split(/\s+/);
-    return SILENT.has(words[0] ?? '') ? [] : limitIn(words);
-  });
+  const limits: number[] = [];
+  let loopFrom = -1;
+  for (const stages of shellParts(innerCommand(commandOf(call)))) {
+    const words = stages.map((stage) => stage.replace(BRANCH, '').trim().split(/\s+/));
+    const limit = limitOf(words);
+    if (OPENS_LOOP.test(stages.at(-1) ?? '')) {
+      if (loopFrom < 0) loopFrom = limits.length;
+    } else if (LOOP_END.test(stages[0] ?? '')) {
+      // `done | head -50` limits the whole loop
+      if (limit > 0) limits.splice(Math.max(0, loopFrom), Number.POSITIVE_INFINITY, limit);
+      loopFrom = -1;
+    } else if (!SAYS_LITTLE.has(words[0]?.[0] ?? '') && words[0]?.[0] !== '') {
+      limits.push(loopFrom >= 0 && limit > FEW_LINES ? 0 : limit);
+    }
+  }
   return limits.includes(0) ? 0 : Math.max(0, ...limits);
+}
+
+/** The limit of the last stage that is no filter. */
+function limitOf(stages: readonly (readonly string[])[]): number {
+  for (let i = stages.length - 1; i >= 0; i--) {
+    const words = stages[i] ?? [];
+    const limit = limitIn(words);
+    if (words[0] === 'tail' && limit > FEW_LINES) return 0;
+    if (limit > 0 || !FILTERS.has(words[0] ?? '')) return limit;
+  }
+  return 0;
 }
 
 function limitIn([program = '', ...words]: readonly string[]): number {
   const options = LIMITS[program] ?? [];
   for (const [k, word] of words.entries()) {
     const [, option = '', value] = /^(-{1,2}[A-Za-z-]{0,20}?)[= ]?(\d{1,9})?$/.exec(word) ?? [];
-    if (options.includes(option) && option !== '-') return lineOf(value ?? words[k + 1]);
+    // `tail -n +20` begins at a line, and is no limit
+    if (options.includes(option) && option !== '-') return lineOf(value ?? words[k + 1]?.replace('+', '-'));
     if (option === '-' && options.includes('-')) return lineOf(value);
   }
   return 0;
