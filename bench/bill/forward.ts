@@ -15,7 +15,6 @@ import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { type Message, type Recording, type RequestTime, requestTimes } from '../recordings/conversation.ts';
 import { agentFacts, historyOf } from './agents.ts';
 import { type Bodies, bodiesOf } from './bodies.ts';
-import { ProviderClearing } from './clearing.ts';
 import { type Needs, Sent } from './needs.ts';
 import { lostAt } from './recoveries.ts';
 import { SentTexts } from './sent-texts.ts';
@@ -106,7 +105,6 @@ class Player {
   readonly texts: SentTexts;
   readonly #parts: PlayerParts;
   readonly #bodies: Bodies;
-  readonly #clearing: ProviderClearing;
   readonly #models: ReadonlyMap<number, string>;
   readonly #userAgent: string;
   #model = 'm';
@@ -116,7 +114,6 @@ class Player {
     this.#parts = parts;
     this.texts = new SentTexts(messages);
     this.#bodies = bodiesOf(parts.recording);
-    this.#clearing = new ProviderClearing(messages, parts.perToken);
     this.#models = new Map(usage.flatMap(({ at, model = '' }) => (model === '' ? [] : [[at, model] as const])));
     this.#userAgent = agentFacts(agent).userAgent;
   }
@@ -143,14 +140,14 @@ class Player {
     services.cold.books.answered({ facts, atMs: answeredMs, isLocal: services.cold.isLocal(wire) });
   }
 
-  #note(at: number, { body, received, providerClears }: RewrittenRequest): void {
+  #note(at: number, { body, received }: RewrittenRequest): void {
     const { messages } = this.#parts.recording;
     const texts = body === received ? messages.slice(0, at).map(contentOf) : this.#bodies.textsIn(body);
     if (texts.length !== at) throw new Error(`${texts.length} messages were sent instead of ${at}`);
-    this.texts.note(at, providerClears ? this.#clearing.apply(texts) : texts);
+    this.texts.note(at, texts);
   }
 
-  /** Asks for lines that were cut from a result. One that the provider cleared cannot be recovered. */
+  /** Asks for lines that were cut from a result. */
   async recover(result: number, at: number): Promise<void> {
     const markers = this.texts
       .textAt(result, at)

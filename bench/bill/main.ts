@@ -46,7 +46,7 @@ interface Variant {
 }
 
 const DIALS = ['careful', 'balanced', 'bold'];
-const COLD: Variant = { name: 'cold', env: { MCP_PRUNER_COLD_STASH: 'provider' } };
+const COLD: Variant = { name: 'cold', env: { MCP_PRUNER_COLD_STASH: 'on' } };
 const PLAIN: Variant = { name: '', env: {} };
 
 function variants(): Variant[] {

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import { CLEARED } from './clearing.ts';
 import type { SentTexts } from './sent-texts.ts';
 
 /**
  * The control: of each text that was cut, as many runs of the same lengths go as the pruner took, at places drawn by chance.
- * The same recording always draws the same places. A result that was put aside or cleared as a whole is gone in both.
+ * The same recording always draws the same places. A result that was put aside as a whole is gone in both.
  */
 export function cutAtRandom(name: string, sent: SentTexts): SentTexts {
   return sent.mapCuts((i, after) => {
     const before = sent.originalOf(i);
-    if (before === after || after === CLEARED) return after;
+    if (before === after) return after;
     return withoutRuns(before.split('\n'), runLengths(after), drawOf(`${name} ${i}`));
   });
 }

@@ -7,7 +7,6 @@ import { ColdBooks } from '../gc/cold/books.ts';
 import { ColdMoments } from '../gc/cold/cold-moments.ts';
 import { ColdStash, type ColdStashSetting } from '../gc/cold/cold-stash.ts';
 import { LastAnswers } from '../gc/cold/last-answers.ts';
-import { ColdProviderEdits } from '../gc/cold/provider-edits.ts';
 import type { StepOptions } from '../gc/take-step.ts';
 import { type ProviderName, providerFacts } from '../wires/providers/facts.ts';
 import type { Context } from './context.ts';
@@ -17,8 +16,8 @@ export interface Cold {
   readonly books: ColdBooks;
   /** Whether a provider is on this machine or the local network. */
   isLocal(wire: string, cloud?: ProviderName): boolean;
-  /** Returns collectors that put old results aside; `edits` lets the provider do so. */
-  ports(options: StepOptions): { readonly coldCollector: ColdStash; readonly providerEdits: ColdProviderEdits };
+  /** Returns the collector that puts old results aside. */
+  collector(options: StepOptions): ColdStash;
 }
 
 /** Provider of each wire that does not belong to a cloud. */
@@ -44,13 +43,9 @@ export function openCold(
   const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
   const moments = new ColdMoments(answers, isLocal);
   const settingOf = (project: string): ColdStashSetting => projectBook.coldStashOf(project);
-  const upstream = new URL(settings.anthropicUrl).origin;
   return {
     books,
     isLocal,
-    ports: (options) => ({
-      coldCollector: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
-      providerEdits: new ColdProviderEdits({ ...options, settingOf, moments, records: store.records, upstream }),
-    }),
+    collector: (options) => new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
   };
 }

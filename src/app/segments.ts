@@ -12,7 +12,6 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   budget: 'context over its budget, parts stashed',
   payoff: 'older copies of what was read again are stashed, because that pays now',
   cold: "the provider's cache was cold: old results are put aside",
-  provider: "the provider's cache was cold: from now on it clears old results itself",
 };
 
 /** Ports for segments: directives and, if context GC is on, the collectors. */
@@ -31,7 +30,7 @@ export function segmentsOf(
   const collector = new ContextBudget({ ...options, tokens, thresholds, marks: new StoredMarks(store), stashId });
   return {
     directives: new DirectiveBook(store.segments),
-    ...cold.ports(options),
+    coldCollector: cold.collector(options),
     collector: tokens === 0 ? undefined : collector,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };

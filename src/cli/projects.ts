@@ -119,7 +119,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
   boldness: 'allowed is careful, balanced or bold',
-  coldStash: 'allowed is on, provider, measure or off',
+  coldStash: 'allowed is on, measure or off',
   textDays: 'allowed are whole days from 1 to 3650',
   ledgerDays: 'allowed are whole days from 31 to 3650',
   auditDays: 'allowed are whole days from 1 to 3650',

@@ -1,7 +1,7 @@
 import { errorCode } from '../base/causes.ts';
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
-import { retiredWarning } from './retired.ts';
+import { replacedValue, retiredWarning } from './retired.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import type { Setting } from './settings/setting.ts';
 import {
@@ -64,7 +64,10 @@ export function loadSettings(input: LoadInput): Loaded {
   const origins: Partial<Record<SettingKey, Origin>> = {};
 
   for (const { key, setting } of input.table.rows) {
-    const given = fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting);
+    const found = fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting);
+    const replaced = found && replacedValue(setting.toml, found.value);
+    if (replaced) warnings.push(`${found.origin.name} = ${found.value} is read as ${replaced[0]}: ${replaced[1]}`);
+    const given = replaced ? { ...found, value: replaced[0] } : found;
     const result = given === null ? null : setting.rule.schema.safeParse(given.value);
     values[key] = result?.success ? result.data : setting.fallback;
     origins[key] = result?.success && given !== null ? given.origin : { from: 'default', name: '' };

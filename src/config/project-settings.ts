@@ -13,7 +13,7 @@ export const projectSettings = z.strictObject({
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
   boldness: z.enum(['careful', 'balanced', 'bold']).optional(),
-  coldStash: z.enum(['on', 'provider', 'measure', 'off']).optional(),
+  coldStash: z.enum(['on', 'measure', 'off']).optional(),
   textDays: days.optional(),
   // sums by key must be kept for a month, because monthly budgets are based on them
   ledgerDays: days.min(31).optional(),
@@ -22,12 +22,15 @@ export const projectSettings = z.strictObject({
 
 /** Fields of earlier versions, which are dropped. */
 const RETIRED = new Set(['shelf']);
+/** Values of earlier versions, and what they mean now. */
+const REPLACED: Readonly<Record<string, string>> = { provider: 'on' };
 
 /** Parses the settings of a row; `null` if this version does not understand them. */
 export function projectSettingsIn(json: string): ProjectSettings | null {
   try {
     const fields = Object.entries(JSON.parse(json) as object).filter(([name]) => !RETIRED.has(name));
-    return projectSettings.safeParse(Object.fromEntries(fields)).data ?? null;
+    const known = fields.map(([name, value]) => [name, name === 'coldStash' ? (REPLACED[value] ?? value) : value]);
+    return projectSettings.safeParse(Object.fromEntries(known)).data ?? null;
   } catch {
     return null; // the caller reports it
   }

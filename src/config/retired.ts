@@ -12,3 +12,14 @@ export function retiredWarning(key: string, shown: string): string | null {
   const replacement = Object.hasOwn(RETIRED, key) ? RETIRED[key] : undefined;
   return replacement === undefined ? null : `${shown} is not a setting any more and is ignored: ${replacement}`;
 }
+
+/** Values of settings in earlier versions: what is used instead, and why. */
+const RETIRED_VALUES: Readonly<Record<string, Readonly<Record<string, readonly [value: string, why: string]>>>> = {
+  cold_stash: { provider: ['on', 'the provider is not asked any more to clear results itself'] },
+};
+
+/** The replacement of a retired value, or `null`. @param key - of the setting in the TOML file */
+export function replacedValue(key: string | null, value: unknown): readonly [value: string, why: string] | null {
+  const values = key !== null && Object.hasOwn(RETIRED_VALUES, key) ? RETIRED_VALUES[key] : undefined;
+  return (typeof value === 'string' && Object.hasOwn(values ?? {}, value) ? values?.[value] : undefined) ?? null;
+}

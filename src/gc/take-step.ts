@@ -16,11 +16,8 @@ export interface TakenStep {
   readonly requestId: string;
   readonly project: string;
   readonly conversationId: string;
-  /**
-   * Reason for the step: budget exceeded, the step pays, or the provider's cache was cold. `provider`: the cache was
-   * cold, and the provider clears old results itself.
-   */
-  readonly by: 'budget' | 'payoff' | 'cold' | 'provider';
+  /** Reason for the step: budget exceeded, the step pays, or the provider's cache was cold. */
+  readonly by: 'budget' | 'payoff' | 'cold';
   /** Why the cache was cold. */
   readonly why?: string;
   readonly segments: number;

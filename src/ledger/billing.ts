@@ -146,8 +146,6 @@ export class Billing {
     if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
-    const cleared = (facts.cleared ?? 0) - (from?.cleared ?? 0);
-    if (cleared > 0) this.#sums.add(coldSums(facts, { providerEdits: 1, providerTokens: cleared }));
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);

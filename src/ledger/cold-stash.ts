@@ -16,7 +16,6 @@ export async function readColdFigures(
     sums.reduce((sum, { field: name, value }) => (name === field ? sum + value : sum), 0);
   const [conversations, results, tokens] = [total('conversations'), total('results'), total('tokens')];
   const usd = total('dollars');
-  const by_provider = { edits: total('providerEdits'), tokens: total('providerTokens') };
   const cold_moments: Record<string, number> = {};
   for (const { field, value } of sums) {
     if (!field.startsWith(MOMENT)) continue;
@@ -24,7 +23,7 @@ export async function readColdFigures(
     cold_moments[cause] = (cold_moments[cause] ?? 0) + value;
   }
   const recovered = total('recovered');
-  return { cold_stash: { setting, conversations, results, tokens, usd, recovered, by_provider }, cold_moments };
+  return { cold_stash: { setting, conversations, results, tokens, usd, recovered }, cold_moments };
 }
 
 /** Prefix of the cause in field names of cold moments. */

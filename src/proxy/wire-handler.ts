@@ -7,7 +7,6 @@ import type { RefusedConversations } from '../core/request/provider-verdicts.ts'
 import type { IncomingRequest } from '../core/request/request.ts';
 import type { RewrittenRequest } from '../core/request/rewritten.ts';
 import { type FallbackCode, reasonOf } from '../errors/errors.ts';
-import { CONTEXT_BETA, withContextEdit } from '../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
 import { askedIn } from './doors/asked-model.ts';
@@ -20,7 +19,7 @@ import { begunOf, contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
-import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
+import { headerIn, requestHeaders } from './upstream/headers.ts';
 import { type Exchange, REFUSALS, Refusal } from './upstream/pass-on.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
@@ -194,15 +193,10 @@ class WireExchange {
       dryRun,
     }: Pick<PrunedRequest, 'changed' | 'dryRun'> & { readonly rewritten: RewrittenRequest },
   ): Promise<void> {
-    const { dialect, rewriter } = this.#options;
+    const { dialect } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#reporter.report(dryRun ?? rewritten, changed === null, first);
-    if (refusal.ofEdit) {
-      this.#reporter.fallbacks.push('context_edit_refused' satisfies FallbackCode);
-      await rewriter.providerEditRefused(rewritten);
-      return this.#sendOrResend(original, { rewritten: { ...rewritten, providerClears: false }, changed, dryRun });
-    }
     if (refusal.ofHistory) return await this.#sendRepruned(original);
     this.#reporter.fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
@@ -237,10 +231,9 @@ class WireExchange {
     refusal?: Refusal,
   ): Promise<Exchange> {
     const { rewriter } = this.#options;
-    const sent = rewritten.providerClears ? withContextEdit(changed ?? rewritten.received) : changed;
     // A changed body is sent as plain JSON, regardless of the client's encoding.
-    const without = sent === null ? [] : ['content-encoding'];
-    const exchange = await this.#send(sent ?? original, [], without, rewritten, refusal);
+    const without = changed === null ? [] : ['content-encoding'];
+    const exchange = await this.#send(changed ?? original, [], without, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#reporter.fallbacks.push(`upstream_refused_${exchange.status}`);
@@ -285,8 +278,7 @@ class WireExchange {
     decline?: Refusal,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
-    const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
-    const came = rewritten?.providerClears ? withBeta(own, CONTEXT_BETA) : own;
+    const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     this.#reporter.bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
     const { signing } = this.#options;

@@ -93,7 +93,7 @@ describe('an answer of status 200 to the first pruned request', () => {
     expect(line).toMatchObject({ status: 200, upstreamError: 'answer_overloaded' });
   });
 
-  const accepted = { rawHistory: false, acceptedBefore: false, isKept: false, providerClears: false };
+  const accepted = { rawHistory: false, acceptedBefore: false, isKept: false };
 
   /** An answer of which only the head has arrived, and what the client has received of it. */
   function arriving(request = accepted) {

@@ -353,6 +353,12 @@ describe('warnings', () => {
     expect(warnings).toEqual([expect.stringMatching(expected)]);
   });
 
+  it('name what is used instead of a retired value', () => {
+    const { settings, warnings } = loadSettings(machine({ env: { MCP_PRUNER_COLD_STASH: 'provider' } }));
+    expect(settings.coldStash).toBe('on');
+    expect(warnings).toEqual([expect.stringMatching(/^MCP_PRUNER_COLD_STASH = provider is read as on: /)]);
+  });
+
   it('name what replaced a retired setting, in the environment and in the file, and never prevent the start', () => {
     const given = withFile('[mcp_pruner]\ntool_shelf = 3\nprot = 1', { env: { MCP_PRUNER_TOOL_SHELF: 'x' } });
     expect(loadSettings(given).warnings).toEqual([

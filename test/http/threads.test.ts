@@ -148,7 +148,7 @@ describe('a refusal that names a record stored by the provider', () => {
     [anthropicMessages, { error: { details: { error_code: 'thread_not_found' } } }],
     [openaiResponses, { error: { code: 'previous_response_not_found' } }],
   ])('is no refusal of what was cut ($name)', (dialect, error) => {
-    const request = { rawHistory: false, acceptedBefore: false, isKept: true, providerClears: false };
+    const request = { rawHistory: false, acceptedBefore: false, isKept: true };
     const refusal = new Refusal(dialect, request, true);
     expect(refusal.byStatus(400)).toBe('hold');
     expect(refusal.byBody(400, Buffer.from(JSON.stringify(error)))).toBe(false);

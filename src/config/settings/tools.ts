@@ -12,9 +12,9 @@ export const toolsSettings = {
   }),
   coldStash: setting({
     common: true,
-    rule: oneOf(['on', 'provider', 'measure', 'off']),
+    rule: oneOf(['on', 'measure', 'off']),
     fallback: 'on',
-    doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history. provider: Anthropic also clears them itself, by context_management. measure: only reports what it would save (docs/context-gc.md).',
+    doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history. measure: only reports what it would save (docs/context-gc.md).',
   }),
   stashSeenAgain: setting({
     rule: onOff(),

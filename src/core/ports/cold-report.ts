@@ -12,7 +12,7 @@ const MOMENTS: Readonly<Record<string, string>> = {
 /** Figures about old results that were put aside while the provider's cache was cold, as in `report --json`. */
 export interface ColdStashReport {
   readonly cold_stash: {
-    readonly setting: 'on' | 'provider' | 'measure' | 'off';
+    readonly setting: 'on' | 'measure' | 'off';
     readonly conversations: number;
     readonly results: number;
     /** Tokens of the results, without their markers. */
@@ -21,20 +21,18 @@ export interface ColdStashReport {
     readonly usd: number;
     /** Number of results from which lines were recovered afterwards. */
     readonly recovered: number;
-    /** Clearing by the provider itself: number of edits, and tokens, each counted once. */
-    readonly by_provider: { readonly edits: number; readonly tokens: number };
   };
   /** Number of times results were put aside, by cause of the cold cache. */
   readonly cold_moments: Readonly<Record<string, number>>;
 }
 
 /**
- * Report lines about results put aside by this program and by the provider; empty if there are none.
+ * Report lines about results put aside; empty if there are none.
  *
  * @param money - formats dollars
  */
 export function coldLines({ cold_stash, cold_moments }: ColdStashReport, money: (dollars: number) => string): string[] {
-  return [...asideLine(cold_stash, cold_moments, money), ...providerLine(cold_stash.by_provider)];
+  return asideLine(cold_stash, cold_moments, money);
 }
 
 type Cold = ColdStashReport['cold_stash'];
@@ -56,9 +54,4 @@ function asideLine(
   return [
     `Cold caches: ${count(results)} old results (${count(tokens)} tokens) ${what} in ${where}: ${saves} ${money(usd)}; ${back}`,
   ];
-}
-
-function providerLine({ edits, tokens }: Cold['by_provider']): string[] {
-  if (edits === 0) return [];
-  return [`Cold caches: the provider cleared ${count(tokens)} tokens itself in ${plural(edits, 'edit')}`];
 }

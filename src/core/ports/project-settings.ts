@@ -14,7 +14,7 @@ export interface ProjectSettings {
   /** How much is cut. */
   readonly boldness?: 'careful' | 'balanced' | 'bold' | undefined;
   /** Whether old results are put aside while the provider's cache is cold. */
-  readonly coldStash?: 'on' | 'provider' | 'measure' | 'off' | undefined;
+  readonly coldStash?: 'on' | 'measure' | 'off' | undefined;
   /** See `ProjectRetention`. */
   readonly textDays?: number | undefined;
   readonly ledgerDays?: number | undefined;

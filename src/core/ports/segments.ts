@@ -298,25 +298,6 @@ export interface Collector {
   collect(over: OverTokenBudget): Promise<boolean>;
 }
 
-/**
- * Lets a provider that verifies the history clear old results itself. From some request on, every request of a
- * conversation gets the field `context_management`.
- */
-export interface ProviderEdits {
-  /** Whether the field may be added from this request on. Cheap: called once per request. */
-  mayBegin(request: CollectedRequest): boolean;
-  /**
-   * Decides whether the field is added from this request on. If so, stores the step and its directive.
-   *
-   * @throws StoreUnavailable
-   */
-  begin(request: CollectedRequest, step: Step, directive: Directive): Promise<boolean>;
-  /** Whether the upstream has refused the field for a model. @throws StoreUnavailable */
-  isRefused(model: string): Promise<boolean>;
-  /** Records that the upstream refused the field for a model. @throws StoreUnavailable */
-  noteRefused(model: string): Promise<void>;
-}
-
 /** Segment-related ports of the request pipeline. */
 export interface SegmentPorts {
   readonly directives: Directives;
@@ -324,8 +305,6 @@ export interface SegmentPorts {
   readonly coldCollector?: Collector;
   /** Keeps conversations within a token budget. */
   readonly collector?: Collector;
-  /** Lets the provider clear old results if it verifies the history. */
-  readonly providerEdits?: ProviderEdits;
   /** Stashes segments if that saves money. Runs only while the conversation is within its token budget. */
   readonly costCollector?: Collector;
 }

@@ -18,7 +18,6 @@ import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import type { PipelineOptions } from './pipeline-options.ts';
 import { always, type Policies, PRUNE } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
-import { ProviderEditStage } from './provider-edit.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
 import { type IncomingRequest, NO_SCOPE, type PersistedRequest, type ReadRequest, type StoreState } from './request.ts';
@@ -55,7 +54,6 @@ export class RequestPipeline {
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
   readonly #collect: CollectStage | null;
-  readonly #providerEdit: ProviderEditStage | null;
 
   constructor(options: PipelineOptions) {
     const { segments, find, render, onFailure, memoBytes, store, decisions, owners, boldness } = options;
@@ -74,8 +72,6 @@ export class RequestPipeline {
     const records = { sent: this.#sent, late: this.#late };
     this.#persist = new PersistStage({ decisions, decide: this.#decide, render, ...records, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
-    const edits = segments?.providerEdits;
-    this.#providerEdit = edits ? new ProviderEditStage(edits, onFailure) : null;
   }
 
   /**
@@ -96,8 +92,7 @@ export class RequestPipeline {
     const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
     const last = isCollected ? await this.#run(incoming, policies) : first;
     if (!isPersisted(last)) return last;
-    const providerClears = (await this.#providerEdit?.run(last.request)) ?? false;
-    return this.#remember(last, providerClears);
+    return this.#remember(last);
   }
 
   /**
@@ -119,8 +114,7 @@ export class RequestPipeline {
     if (bypassed?.heldOut) this.#persist.rememberWhole(request);
     if (bypassed) return bypassed;
     const unstored = this.#persist.unstored(request, this.#decide.whole(request, TIMED_OUT));
-    const providerClears = this.#providerEdit?.fromMemory(request) ?? false;
-    return this.#outcomeOf(unstored, [], providerClears);
+    return this.#outcomeOf(unstored, []);
   }
 
   /** Dry run: cuts the whole conversation as if it were new. Does not use the store and changes nothing. */
@@ -130,11 +124,6 @@ export class RequestPipeline {
     incoming.onRead?.({ read: request.read, segments: null });
     const spliced = this.#persist.dry(request, await this.#decide.dry(request.found));
     return rewritten({ request, spliced }, []);
-  }
-
-  /** Records that a provider does not support the field for clearing old results. Never rejects. */
-  async providerEditRefused({ model }: RewrittenRequest): Promise<void> {
-    await this.#providerEdit?.refused(model);
   }
 
   /** Writes records that could not be written so far. Never rejects. */
@@ -276,20 +265,20 @@ export class RequestPipeline {
   }
 
   /** Remembers a request for the next one of its conversation, and passes it to the observers. */
-  #remember(persisted: PersistedRequest, providerClears: boolean): RewrittenRequest {
+  #remember(persisted: PersistedRequest): RewrittenRequest {
     const { request, fallbacks } = persisted;
     const isDecided = request.policy.newTexts === 'prune';
     if (request.onRead) request.onRead({ read: request.read, segments: isDecided ? segmentsOf(persisted) : null });
-    if (!isDecided) return this.#outcomeOf(persisted, fallbacks, providerClears);
+    if (!isDecided) return this.#outcomeOf(persisted, fallbacks);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     const isStuck = this.#collect?.isStuckOverBudget(persisted) === true;
-    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks, providerClears);
+    return this.#outcomeOf(persisted, isStuck ? [...fallbacks, OVER_BUDGET] : fallbacks);
   }
 
-  #outcomeOf(persisted: PersistedRequest, fallbacks: readonly string[], providerClears: boolean): RewrittenRequest {
+  #outcomeOf(persisted: PersistedRequest, fallbacks: readonly string[]): RewrittenRequest {
     const toolEdits = this.#options.shortTools?.editsOf(persisted.request) ?? [];
-    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, toolEdits, providerClears));
+    return this.#accepted.markAccepted(rewritten(persisted, fallbacks, toolEdits));
   }
 
   /** Reads the store's epoch and the directives; if the store is unavailable, `failure` says why. */

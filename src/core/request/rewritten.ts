@@ -53,8 +53,6 @@ export interface RewrittenRequest {
   readonly toolEdits: readonly BodyEdit[];
   /** It is the first request of its conversation. */
   readonly begins: boolean;
-  /** Whether the provider is to clear old results: `context_management` is added when forwarding. */
-  readonly providerClears: boolean;
 }
 
 /** The outcome of a request. */
@@ -62,7 +60,6 @@ export function rewritten(
   { request, spliced }: Pick<PersistedRequest, 'request' | 'spliced'>,
   fallbacks: readonly string[],
   toolEdits: readonly BodyEdit[] = [],
-  providerClears = false,
 ): RewrittenRequest {
   const { read, known, found } = request;
   const { stream, messages, thread, previous } = read.scanned;
@@ -93,7 +90,6 @@ export function rewritten(
     heldOut: false,
     toolEdits,
     begins: read.begins,
-    providerClears,
   };
 }
 

@@ -39,10 +39,6 @@ export const fallbackTable = {
     about: 'the provider refused the unpruned history, so an earlier run must have pruned it',
     hint: 'The history was pruned again and the request was resent once.',
   },
-  context_edit_refused: {
-    about: 'the provider refused the context_management that MCP_PRUNER_COLD_STASH=provider adds',
-    hint: 'The request was resent once without it. It is not added for this model again for 30 days.',
-  },
   prefix_binding_mismatch: {
     about: 'the provider dropped thinking blocks that belong to another history',
     hint: 'Look for a change of the history between two requests of the conversation.',

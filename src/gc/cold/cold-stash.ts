@@ -8,8 +8,8 @@ import type { ColdBooks } from './books.ts';
 import type { ColdMoments } from './cold-moments.ts';
 import type { LastAnswers } from './last-answers.ts';
 
-/** `MCP_PRUNER_COLD_STASH`. `provider`: like `on`, and by the provider itself if it verifies the history. */
-export type ColdStashSetting = 'on' | 'provider' | 'measure' | 'off';
+/** `MCP_PRUNER_COLD_STASH`. */
+export type ColdStashSetting = 'on' | 'measure' | 'off';
 
 export interface ColdStashOptions extends StepOptions, StayingOptions {
   /** Setting of a project. `measure` only counts, and puts nothing aside. */

@@ -194,9 +194,9 @@ export class ExchangeReporter {
     return isOff || !this.#options.modeOf(scope.project).enabled;
   }
 
-  #counted({ received, edits, toolEdits, providerClears }: RewrittenRequest): Promise<CountAnswer> | null {
+  #counted({ received, edits, toolEdits }: RewrittenRequest): Promise<CountAnswer> | null {
     const { counts } = this.#options;
-    if (!counts || edits.length + toolEdits.length === 0 || providerClears) return null;
+    if (!counts || edits.length + toolEdits.length === 0) return null;
     const { req, context, to } = this.#request;
     const { path, upstream } = to;
     return counts.of({ requestId: context.requestId, body: received, path, upstream, rawHeaders: req.rawHeaders });

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
-import { refusesContextEdit } from '../../wires/dialects/anthropic-messages/context-edit.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { decodedStart } from '../answer-decoder.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
@@ -264,20 +263,16 @@ export class Refusal {
   ofHistory = false;
   /** The provider cannot continue its stored history. */
   toContinue = false;
-  /** The provider rejected the field for clearing old results. */
-  ofEdit = false;
   readonly #isKept: boolean;
-  readonly #hasEdit: boolean;
 
   /** @param mayResend - the request was pruned and generates an answer (not a token count) */
   constructor(
     dialect: Dialect,
-    rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept' | 'providerClears'>,
+    rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
     mayResend: boolean,
   ) {
-    const { rawHistory, acceptedBefore, isKept, providerClears } = rewritten;
+    const { rawHistory, acceptedBefore, isKept } = rewritten;
     this.#dialect = dialect;
-    this.#hasEdit = providerClears;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     this.#isKept = isKept;
     // after accepted cuts, an unpruned request would change the conversation's history
@@ -288,14 +283,12 @@ export class Refusal {
   byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
     if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also send refusals with status 200
     if (!REFUSALS.has(status)) return 'pass';
-    if (this.#rawHistory || this.#isKept || this.#hasEdit) return 'hold';
+    if (this.#rawHistory || this.#isKept) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
   }
 
   /** @param body - decoded; only called for bodies up to 64 KiB */
   byBody(status: number, body: Buffer): boolean {
-    this.ofEdit = this.#hasEdit && refusesContextEdit(body);
-    if (this.ofEdit) return true;
     this.toContinue = this.#isKept && this.#dialect.refusesToContinue?.(body) === true;
     if (this.toContinue) return false;
     this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true;

@@ -25,7 +25,7 @@ import {
   unevenColumns,
   type Watched,
 } from './browser.ts';
-import { addFleet, addHistory, fillStore, LONG_NAME, work } from './material.ts';
+import { addFleet, addHistory, fillStore, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
@@ -588,7 +588,6 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await expect
         .poll(() => page.locator('tbody tr').filter({ hasText: 'web_fetch' }).filter({ hasText: 'docs' }).innerText())
         .toMatch(/docs.*recovered/s);
-      await page.getByRole('region', { name: 'Declared tools' }).getByRole('rowheader', { name: LONG_NAME }).waitFor();
     });
   });
 

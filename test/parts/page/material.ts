@@ -11,7 +11,6 @@ import type { Stage } from './stage.ts';
 
 const DAY_MS = 86_400_000;
 /** Of 50 characters, as names of MCP tools are. */
-export const LONG_NAME = 'mcp__a_server_of_the_team__look_up_an_order_by_ids';
 
 /** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
 export const HOSTILE = [
