@@ -52,7 +52,6 @@ const bundle = await rolldown({
     cli: source('cli.ts'),
     index: source('index.ts'),
     'parts/decide-worker': source('core/decide/workers/decide-worker.ts'),
-    'parts/recall-worker': source('app/recall-worker.ts'),
   },
   platform: 'node',
   // its main file asks for its parts by a require of its own, which no bundler can follow

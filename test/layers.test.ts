@@ -60,7 +60,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'the clock',
     pattern: /\bDate\.now\b|\bnew Date\(\)/,
-    allowed: /^(?:app\/(?:serve|recall-worker)|cli|program)\.ts$/,
+    allowed: /^(?:app\/serve|cli|program)\.ts$/,
   },
   { what: 'chance', pattern: /\bMath\.random\b|\brandomUUID\b|'ulid'/, allowed: /^app\/context\.ts$/ },
   { what: 'console', pattern: /\bconsole\./, allowed: /^$/ },

@@ -130,7 +130,7 @@ const onFailure = (reason: string, cause: unknown): never => {
 const find = findSettingsOf(settings);
 const keeper = new ResultKeeper({ sink: new ResultWriter({ store, keepsAll: true }), clock, ttlMs: 1e12, onFailure });
 const reader = new SeenReader({ find, observers: [keeper], turns: new Turns(), onFailure });
-const recall = new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
+const recall = new Recall({ store: store.recall, flush: () => keeper.flush() });
 
 async function keep(messages: readonly Message[], project: string): Promise<void> {
   const body = Buffer.from(JSON.stringify({ model: 'm', messages }));
@@ -147,8 +147,6 @@ async function keep(messages: readonly Message[], project: string): Promise<void
   });
   await reader.flush();
   await keeper.flush();
-  while (await store.recall.index());
-  while (await store.recall.merge());
 }
 
 /** Place of the first right hit, from 1 on; 0 where none of the first ones is right. */

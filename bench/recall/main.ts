@@ -1,144 +1,151 @@
 /**
- * How large the index of recall is and how fast it answers. `npm run bench recall [results] [characters] [store]`: results of
- * that length are made of the repository's own lines, in blocks of ten, with names and numbers that are new in each. A
- * store that is named, by its file or its postgres:// URL, stays and is searched again by the next run.
+ * Whether recall finds a text, and how long a search takes: `npm run bench recall [megabytes…]`.
+ *
+ * The results are parts of 12,000 characters of the files of this repository and its libraries, at random; beyond what
+ * these have, lines of them are mixed. A query is 3 to 5 words that stand within eight lines of a result; the hit is
+ * that result. Times are CPU times of a search on this process.
  */
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { textHash } from '../../src/core/hash.ts';
-import { keptText } from '../../src/core/recall/kept-text.ts';
+import { keptId } from '../../src/core/recall/kept-text.ts';
 import { Recall } from '../../src/core/recall/recall.ts';
-import { connectionConfig } from '../../src/parts/team/postgres/connection-config.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
-import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
+import { ResultWriter } from '../../src/core/recall/writer.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { encodeText, packBytes } from '../../src/store/text-codec.ts';
+import { packTextLater } from '../../src/store/text-codec.ts';
 
-const [count = 20_000, chars = 10_000] = process.argv.slice(2).map(Number);
-const SAMPLE = 500;
-const QUERIES = 300;
-
-let seed = 1;
+const CHUNK = 12_000;
+const QUERIES = 150;
+let seed = 7;
 const random = (below: number): number => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
   return Math.floor((seed / 2 ** 32) * below);
 };
-
-const root = process.cwd();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
-const blocks = ['src', 'test', 'docs'].flatMap((folder) =>
-  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /\.(?:ts|tsx|md)$/.test(file))
-    .flatMap((file) => {
-      const lines = readFileSync(join(root, folder, file), 'utf8').split('\n');
-      return Array.from({ length: Math.ceil(lines.length / 10) }, (_, i) =>
-        lines.slice(i * 10, i * 10 + 10).join('\n'),
-      );
-    }),
-);
-
-function aText(i: number): string {
-  let text = `result ${i} of run${random(1e6).toString(36)}\n`;
-  while (text.length < chars) text += `${blocks[random(blocks.length)]}\nid ${random(2 ** 31).toString(36)}\n`;
-  return text;
-}
-
-const [, , , , kept] = process.argv;
-const path = kept ?? join(tmpdir(), `recall-bench-${process.pid}.db`);
-const isDatabase = path.startsWith('postgres');
-const clock = { nowMs: () => Date.now() };
-const limits = { clock, ttlMs: 1e12, maxBytes: 1e15, maxEvents: 0 };
-const wasThere = existsSync(path);
-const store = isDatabase ? openPostgresStore({ url: path, ...limits }) : openSqliteStore({ path, ...limits });
-await store.ready();
-const isThere = isDatabase ? (await store.stats()).prunes > 0 : wasThere;
-let raw = 0;
-let packed = 0;
-for (let i = 0; i < count && !isThere; i += 50) {
-  const some = Array.from({ length: Math.min(50, count - i) }, (_, k) => aText(i + k));
-  for (const [k, text] of some.entries()) {
-    raw += text.length;
-    if (i + k < SAMPLE) packed += (await packBytes(encodeText(text).data)).data.length;
-  }
-  const kept = some.map((text) => keptText(text, textHash(text), 'read_file'));
-  await store.commit({ decisions: kept, touch: [] }, 60_000);
-  await store.recall.keep(
-    [],
-    kept.map(({ decision, text }, k) => {
-      const file = `src/folder${random(200)}/file${random(2_000)}.ts`;
-      const of = {
-        project: 'p',
-        conversationId: `c${i % 97}`,
-        task: '',
-        ordinal: i + k,
-        tool: 'read_file',
-        path: file,
-      };
-      return { ...of, about: file, pruneId: decision.pruneId ?? '', call: file, chars: text.length, atMs: Date.now() };
-    }),
-  );
-}
-const began = process.cpuUsage();
-const steps: number[] = [];
-const worksOf = (since: NodeJS.CpuUsage): number => {
-  const { user, system } = process.cpuUsage(since);
+const at = (values: readonly number[], share: number): string =>
+  (values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0).toFixed(1);
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 };
-for (let more = true; more; ) {
-  const at = process.cpuUsage();
-  more = (await store.recall.index()) || (await store.recall.merge());
-  steps.push(worksOf(at));
-}
-const cpu = process.cpuUsage(began);
-/** Bytes of the index, and of the whole store. */
-async function sizes(): Promise<{ readonly index: number; readonly all: number }> {
-  if (!isDatabase) {
-    const db = new (sqliteDriver())(path, { readonly: true });
-    const blocks =
-      'SELECT (SELECT sum(length(block)) FROM recall_word_data) + (SELECT sum(length(block)) FROM recall_name_data)';
-    const index = Number(db.prepare(blocks).pluck().get());
-    db.close();
-    return { index, all: statSync(path).size };
+
+const files = ['src', 'test', 'docs', 'node_modules']
+  .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
+  .filter((file) => /\.(?:[cm]?js|tsx?|md)$/.test(file) && statSync(file).isFile())
+  .map((file) => ({ file, order: random(1e9) }))
+  .sort((a, b) => a.order - b.order)
+  .map(({ file }) => file);
+
+/** Texts of about `CHUNK` characters, at most `most` characters in all. */
+function* texts(most: number): Generator<string> {
+  let chars = 0;
+  const known: string[] = [];
+  for (const file of files) {
+    let text = '';
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      text += `${line.slice(0, CHUNK)}\n`;
+      if (text.length < CHUNK) continue;
+      yield text;
+      chars += text.length;
+      if (known.length < 4_000) known.push(text);
+      if (chars > most) return;
+      text = '';
+    }
+    if (text.length > 1_000) {
+      yield text;
+      chars += text.length;
+    }
+    if (chars > most) return;
   }
-  const client = new pg.Client(connectionConfig(path));
-  await client.connect();
-  await client.query('VACUUM ANALYZE mcp_pruner.recall');
-  const { rows } = await client.query<{ index: string; all: string }>(
-    `SELECT pg_relation_size('mcp_pruner.recall_words') + coalesce(pg_relation_size(to_regclass('mcp_pruner.recall_trigrams')), 0)
-       + (SELECT sum(pg_column_size(words) + pg_column_size(names)) FROM mcp_pruner.recall) AS index,
-       pg_database_size(current_database()) AS all`,
-  );
-  await client.end();
-  return { index: Number(rows[0]?.index), all: Number(rows[0]?.all) };
+  for (let i = 0; chars < most; i++) {
+    let text = `result ${i}\n`;
+    while (text.length < CHUNK) {
+      const lines = (known[random(known.length)] ?? '').split('\n');
+      const from = random(lines.length);
+      text += `${lines.slice(from, from + 10).join('\n')}\nid ${random(2 ** 31).toString(36)}\n`;
+    }
+    yield text;
+    chars += text.length;
+  }
 }
-const { index, all } = await sizes();
-const recall = new Recall({ store: store.recall, flush: async () => {}, indexes: true });
-const words = blocks.join(' ').match(/[A-Za-z]{3,}/g) ?? [];
-const times: number[] = [];
-const worked: number[] = [];
-for (let i = 0; i < QUERIES; i++) {
-  const query = Array.from({ length: 1 + random(8) }, () => words[random(words.length)]).join(' ');
-  const at = performance.now();
-  const cpuAt = process.cpuUsage();
-  await recall.search({ query, scope: 'project', limit: 8, project: 'p', task: '' });
-  times.push(performance.now() - at);
-  worked.push(worksOf(cpuAt));
-}
-const at = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
-const whole = (packed / Math.min(count, SAMPLE)) * count;
-say(`store ${Math.round(all / 1e6)} MB, index ${Math.round(index / 1e6)} MB`);
-if (!isThere) {
-  say(`${count} results, ${Math.round(raw / 1e6)} MB, compressed ${Math.round(whole / 1e6)} MB`);
-  say(`index ${(index / whole).toFixed(2)} of the compressed texts`);
+
+async function run(megabytes: number): Promise<void> {
+  const path = join(tmpdir(), `recall-bench-${process.pid}.db`);
+  const clock = { nowMs: () => Date.now() };
+  const store = openSqliteStore({ path, clock, ttlMs: 1e12, maxBytes: 1e15, maxEvents: 0 });
+  await store.ready();
+  const writer = new ResultWriter({ store, keepsAll: true, pack: packTextLater });
+  const queries: { readonly id: string; readonly query: string }[] = [];
+  let [chars, count] = [0, 0];
+  const began = cpuMs();
+  let some: { text: string; hash: string }[] = [];
+  const flush = async (): Promise<void> => {
+    const results = some.map(({ text, hash }, k) => {
+      const of = {
+        tool: 'read',
+        path: `res${count - some.length + k}`,
+        about: '',
+        call: `c${count - some.length + k}`,
+      };
+      return { text, hash, pruneId: keptId(hash), ordinal: count - some.length + k, ...of };
+    });
+    some = [];
+    const of = { project: 'p', task: '', conversationId: `c${count >> 6}`, isOwned: false };
+    await writer.write({ ...of, atMs: 1e12 + count, results });
+  };
+  for (const text of texts(megabytes * 1e6)) {
+    some.push({ text, hash: textHash(text) });
+    chars += text.length;
+    count++;
+    if (some.length >= 50) await flush();
+    // a random sample of all texts so far
+    const place = queries.length < QUERIES ? queries.length : random(count);
+    if (place < QUERIES) queries[place] = { id: keptId(textHash(text)), query: queryOf(text) };
+  }
+  await flush();
+  const kept = (cpuMs() - began) / (chars / 1e6);
+  const recall = new Recall({ store: store.recall, flush: async () => {} });
+  const [cpu, ms]: [number[], number[]] = [[], []];
+  let [first, five] = [0, 0];
+  let longest = 0;
+  let last = performance.now();
+  const watch = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  for (const { id, query } of queries) {
+    const [c, t] = [cpuMs(), performance.now()];
+    const { hits } = await recall.search({ query, scope: 'project', limit: 8, project: 'p', task: '' });
+    cpu.push(cpuMs() - c);
+    ms.push(performance.now() - t);
+    const place = hits.findIndex(({ prune_id }) => prune_id === id);
+    if (place === 0) first++;
+    if (place >= 0 && place < 5) five++;
+    if (megabytes > 200 && ms.length >= 30) break;
+  }
+  clearInterval(watch);
+  const share = (part: number): string => `${Math.round((100 * part) / ms.length)} %`;
   say(
-    `indexing ${((cpu.user + cpu.system) / 1000 / count).toFixed(2)} ms of CPU a result; a step's p95 ${at(steps, 0.95).toFixed(1)}, p99 ${at(steps, 0.99).toFixed(1)} ms`,
+    `${count} results, ${(chars / 1e6).toFixed(1)} MB; storing ${kept.toFixed(0)} ms of CPU a MB, ${(statSync(path).size / chars).toFixed(3)} bytes a character; first five ${share(five)}, first ${share(first)} of ${ms.length}; CPU p50 ${at(cpu, 0.5)}, p95 ${at(cpu, 0.95)} ms, time p50 ${at(ms, 0.5)}, p95 ${at(ms, 0.95)} ms; event loop held at most ${longest.toFixed(0)} ms`,
   );
+  await store.close();
+  for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
 }
-say(
-  `a search p50 ${at(times, 0.5).toFixed(1)}, p95 ${at(times, 0.95).toFixed(1)}, p99 ${at(times, 0.99).toFixed(1)} ms; CPU p50 ${at(worked, 0.5).toFixed(1)}, p95 ${at(worked, 0.95).toFixed(1)} ms`,
-);
-await store.close();
-for (const side of kept ? [] : ['', '-wal', '-shm']) rmSync(path + side, { force: true });
+
+function queryOf(text: string): string {
+  const lines = text.split('\n');
+  const from = random(Math.max(1, lines.length - 8));
+  const words = [
+    ...new Set(
+      lines
+        .slice(from, from + 8)
+        .join(' ')
+        .match(/[A-Za-z_]{4,}/g) ?? ['nothing'],
+    ),
+  ];
+  return Array.from({ length: 3 + random(3) }, () => words[random(words.length)] ?? '').join(' ');
+}
+
+const sizes = process.argv.slice(2).map(Number);
+for (const megabytes of sizes.length > 0 ? sizes : [3, 20, 100]) await run(megabytes);

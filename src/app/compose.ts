@@ -26,7 +26,6 @@ import { type LedgerCounters, openLedger } from './ledger.ts';
 import { type Observers, openObservers, openRecall } from './observers.ts';
 import { partTools } from './part.ts';
 import { decisionCacheOf } from './pipeline.ts';
-import type { RecallSink } from './recall-thread.ts';
 
 /** Services of every server, HTTP or stdio, used by tools, wires and routes. */
 export interface Services extends Context, Observers {
@@ -83,12 +82,12 @@ export function openServices(
   const deciding = openDeciding(context);
   const { scorer, turns, decider, decisionCache } = deciding;
   const watches = openObservers(context, turns, counters);
-  const { flushSeen, sink } = watches;
+  const { flushSeen } = watches;
   const contextGc = openContextGc(context, flushSeen);
   const { ledger, learner, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
   const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
-  const upkeep = openUpkeep(context, projectBook, sink);
+  const upkeep = openUpkeep(context, projectBook);
   const onPruned = (result: PruneTextResult): void => {
     upkeep.request(); // its original needs compression
     countPruned?.(result);
@@ -121,7 +120,6 @@ export function openServices(
       await decider.close();
       await scorer?.close();
       await flushSeen();
-      await sink.close();
       await ledger.close();
       await events.flush();
       await store.close();
@@ -163,7 +161,7 @@ function openProjectBook({ settings, store, log, failures }: Context): ProjectBo
   });
 }
 
-function openUpkeep({ store, clock, settings, failures }: Context, projectBook: ProjectBook, sink: RecallSink): Upkeep {
+function openUpkeep({ store, clock, settings, failures }: Context, projectBook: ProjectBook): Upkeep {
   const retention = new RetentionByProject({
     store,
     clock,
@@ -171,7 +169,6 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
     retentions: () => projectBook.retentions(),
   });
   const kept = {
-    tidy: () => sink.catchUp(),
     sweep: async () => (await store.sweep()) || (await retention.step()),
     pressed: () => store.pressed(),
     failing: () => store.failingSinceMs() !== null,

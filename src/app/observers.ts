@@ -1,27 +1,23 @@
 import { CompactionWatch } from '../core/compactions/watch.ts';
 import type { Turns } from '../core/decide/turns.ts';
-import { Archiving } from '../core/recall/archiving.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
-import { type ResultSink, ResultWriter } from '../core/recall/writer.ts';
+import { ResultWriter } from '../core/recall/writer.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import { SegmentObserver } from '../core/segments/observer.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
+import { packTextLater } from '../store/text-codec.ts';
 import type { Cold } from './cold.ts';
 import type { Context } from './context.ts';
 import type { LedgerCounters } from './ledger.ts';
 import { findSettingsOf } from './pipeline.ts';
-import { MainThreadRecall, type RecallSink, RecallThread } from './recall-thread.ts';
-import { fileOf } from './store.ts';
 
 /** Observers of requests. */
 export interface Observers {
   /** Passes new messages of proxied requests to the observers. */
   readonly seen: SeenReader;
-  /** Stores and indexes results. */
-  readonly sink: RecallSink;
   /** Resolves when the results of all requests so far are stored. Never rejects. */
   readonly flushSeen: () => Promise<void>;
 }
@@ -32,8 +28,7 @@ export function openObservers(context: Context, turns: Turns, counters: LedgerCo
     ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
     keepsOpenings: settings.conversationTitles,
   });
-  const sink = openSink(context);
-  const keeper = openKeeper(context, sink);
+  const keeper = openKeeper(context);
   const compactions = new CompactionWatch({
     store: store.compactions,
     clock,
@@ -50,27 +45,12 @@ export function openObservers(context: Context, turns: Turns, counters: LedgerCo
     await seen.flush();
     await Promise.all([recorder.flush(), keeper.flush(), compactions.flush()]);
   };
-  return { seen, flushSeen, sink };
+  return { seen, flushSeen };
 }
 
-/** Opens the sink for results. With a file store, it runs on a separate thread. */
-function openSink({ settings, store, clock, failures }: Context): RecallSink {
-  const keepsAll = settings.recall === 'on';
-  const fallback = new MainThreadRecall(
-    new ResultWriter({ store, keepsAll }),
-    new Archiving({ recall: store.recall }, clock),
-  );
-  const file = fileOf(settings);
-  if (file === null) return fallback;
-  return new RecallThread({
-    ...{ settings: { store: file, keepsAll }, fallback, recall: store.recall },
-    onFailure: failures.of('recall'),
-  });
-}
-
-function openKeeper({ settings, store, failures, clock, behind }: Context, sink: ResultSink): ResultKeeper {
+function openKeeper({ settings, store, failures, clock, behind }: Context): ResultKeeper {
   return new ResultKeeper({
-    sink,
+    sink: new ResultWriter({ store, keepsAll: settings.recall === 'on', pack: packTextLater }),
     clock,
     directives: new DirectiveBook(store.segments),
     ttlMs: settings.pruneIdTtlS * 1000,
@@ -81,5 +61,5 @@ function openKeeper({ settings, store, failures, clock, behind }: Context, sink:
 
 export function openRecall({ store }: Context, flush: () => Promise<void>, cold: Cold): Recall {
   const onHits = (pruneIds: readonly string[]): void => cold.books.recovered(pruneIds);
-  return new Recall({ store: store.recall, flush, indexes: true, onHits });
+  return new Recall({ store: store.recall, flush, onHits });
 }

@@ -5,7 +5,6 @@ import { UserError } from '../errors/errors.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { DatabaseServer, Edition } from './part.ts';
-import type { ArchiveSettings } from './recall-task.ts';
 
 /** Inputs besides the settings: edition, clock, and callbacks about the store's work. */
 export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'> {
@@ -29,12 +28,6 @@ export async function openStore(settings: Settings, { edition, ...parts }: Store
     return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
   }
   return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
-}
-
-/** Settings for opening the store's file on another thread; `null` if the store is not a file. */
-export function fileOf(settings: Settings): ArchiveSettings['store'] | null {
-  const { databaseUrl, dbPath: path, storeSync: sync } = settings;
-  return databaseUrl !== null || path === ':memory:' ? null : { ...limitsOf(settings), path, sync };
 }
 
 function limitsOf(settings: Settings) {

@@ -32,7 +32,7 @@ export const recall: Command = {
     const task = textOption(call, 'task') ?? '';
     const { Recall } = await import('../core/recall/recall.ts');
     const answer = await withStore(call, io, ({ recall: store }) =>
-      new Recall({ store, flush: async () => {}, indexes: false }).search({
+      new Recall({ store, flush: async () => {} }).search({
         query: call.positionals.join(' '),
         path: textOption(call, 'path'),
         tool: textOption(call, 'tool'),

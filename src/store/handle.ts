@@ -74,7 +74,7 @@ export interface StoreHandle extends Store {
   readonly browse: BrowseStore;
   /** Per-project settings. */
   readonly projectSettings: ProjectSettingsStore;
-  /** Index of words in tool results. */
+  /** Search in tool results. */
   readonly recall: RecallStore;
   /** The tables of extensions. */
   readonly sql: Sql;

@@ -12,7 +12,7 @@ import type {
   StoredSegment,
 } from '../core/ports/segments.ts';
 import { plainProject } from './ledger-rows.ts';
-import { all, change, each, erase, number, type Sql, type Steps, turn, unindex } from './sql/steps.ts';
+import { all, change, each, erase, number, type Sql, type Steps, turn } from './sql/steps.ts';
 
 const MAX_CONVERSATIONS = 1_000;
 const MAX_NAMED = 100;
@@ -274,7 +274,6 @@ function* prunesOfDeleted(project: string, segments: readonly string[], more: re
 function* erasePrunes(project: string, pruneIds: readonly string[]): Steps<number> {
   if (pruneIds.length === 0) return 0;
   const owner = plainProject(project);
-  yield* unindex(owner, pruneIds);
   yield* change(`DELETE FROM main.recall WHERE project = ? AND ${OF_PRUNES}`, [owner, pruneIds]);
   yield* change(`DELETE FROM main.prune_owner WHERE project = ? AND ${OF_PRUNES}`, [owner, pruneIds]);
   const unowned = without(pruneIds, yield* all<PruneRow>(OWNED, [pruneIds]));

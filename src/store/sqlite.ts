@@ -29,8 +29,6 @@ export interface SqliteStoreOptions extends StoreOptions {
   readonly sync?: 'normal' | 'full';
   /** Maximum file size; a write beyond it fails with `full`. Default: no limit. */
   readonly maxFileBytes?: number;
-  /** Whether the store runs on its own thread, where larger steps delay nobody. */
-  readonly onThread?: boolean;
 }
 
 /**
@@ -39,8 +37,6 @@ export interface SqliteStoreOptions extends StoreOptions {
  */
 export interface SqliteStore extends StoreHandle {
   readonly recall: FileRecall;
-  /** Compresses some of the waiting texts; returns whether there is more to do. */
-  pack(): Promise<boolean>;
 }
 
 /**
@@ -102,7 +98,7 @@ class FileStore extends CommonStore implements SqliteStore {
     this.#checkpointer = checkpointer;
     this.#batches = batches;
     this.segments = new StoredSegments(sql, new FileSegmentReads(access, holder));
-    this.recall = new FileRecall(access, sql, options.onThread ?? false);
+    this.recall = new FileRecall(access, sql);
     this.#watch = new FileWatch(() => this.#commitsOfOthers());
     this.projectSettings = new StoredProjectSettings(sql, (listener) => this.#watch.on(listener));
     this.#sweeper = new Sweeper(access, sql, checkpointer, options);
@@ -290,10 +286,6 @@ class FileStore extends CommonStore implements SqliteStore {
       snapshots: meter('snapshots'),
       bytes: meter('stored_bytes'),
     }));
-  }
-
-  async pack(): Promise<boolean> {
-    return (await this.#sweeper.pack()) > 0;
   }
 
   async close(): Promise<void> {

@@ -63,6 +63,13 @@ export async function packBytes(data: Buffer): Promise<PackedBytes> {
   return smaller(data, await compress(data, LEVEL));
 }
 
+/** Compresses a text to its stored form on the thread pool. */
+export async function packTextLater(text: string): Promise<StoredText> {
+  const { encoding, data } = encodeText(text);
+  const packed = data.length < PACK_FROM_BYTES ? data : await compress(data, LEVEL);
+  return { encoding, text_bytes: data.length, ...smaller(data, packed) };
+}
+
 /** Compresses a text to its stored form on this thread. */
 export function packText(text: string): StoredText {
   const { encoding, data } = encodeText(text);
@@ -72,15 +79,6 @@ export function packText(text: string): StoredText {
 
 function smaller(data: Buffer, packed: Buffer): PackedBytes {
   return packed.length < data.length ? { packing: DEFLATED, data: packed } : { packing: STAYS_PLAIN, data };
-}
-
-/**
- * Decompresses on this thread, because transactions cannot await.
- *
- * @throws Error for damaged bytes
- */
-export function openTextSync({ encoding, packing, text_bytes, data }: StoredText): string {
-  return decodeText({ encoding, data: unpackSync(packing, data, text_bytes) });
 }
 
 function unpackSync(packing: number, data: Buffer, size: number): Buffer {

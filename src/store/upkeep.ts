@@ -7,8 +7,6 @@ import type { StoreHandle } from './handle.ts';
 export interface Sweepable {
   /** Deletes expired and surplus items. */
   sweep(): Promise<boolean>;
-  /** Work caused by each request, done in the next pause. */
-  tidy?(): Promise<boolean>;
   /** Whether upkeep is so urgent that it cannot wait for a pause. */
   pressed?(): boolean;
   /** Whether writes are failing, so that each pause retries them. */
@@ -83,7 +81,6 @@ export class Upkeep {
   }
 
   async #step(pressed: boolean): Promise<boolean> {
-    if (await this.#store.tidy?.()) return true;
     const isDue = performance.now() - this.#sweptAt >= SWEEP_EVERY_MS;
     if (!isDue && !pressed && !this.#store.failing?.()) return false;
     if (await this.#store.sweep()) return true;

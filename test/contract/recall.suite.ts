@@ -34,13 +34,8 @@ export async function keep(store: StoreHandle, text: string, over: Partial<Noted
   return pruneId;
 }
 
-export async function indexAll(store: StoreHandle): Promise<void> {
-  while (await store.recall.index());
-}
-
-/** Searches without indexing first, so that only what is in the index, or waits for it, is found. */
 export function search(store: StoreHandle, query: string, over: Partial<RecallInput> = {}): Promise<RecallAnswer> {
-  const recall = new Recall({ store: store.recall, flush: async () => {}, indexes: false });
+  const recall = new Recall({ store: store.recall, flush: async () => {} });
   return recall.search({ query, scope: 'project', limit: 8, project: 'p', task: '', ...over });
 }
 
@@ -49,17 +44,13 @@ const idsOf = ({ hits }: RecallAnswer): string[] => hits.map(({ prune_id }) => p
 /** What searching the results of any store must do. */
 export function recallContract(name: string, open: Open): void {
   describe(`recall in ${name}`, () => {
-    it('finds a result by words in any order, case or separators, before and after indexing', async () => {
+    it('finds a result by words in any order, case or separators', async () => {
       const store = await open({});
       const text = `${aResult('fish')}\nexport function getUserName(id) {}\n${aResult('birds')}`;
       const id = await keep(store, text);
       await keep(store, aResult('something else'), { path: 'other.md' });
       const queries = ['get_user_name', 'GETUSERNAME', 'name of the User', 'sernam', 'SRC/A.TS', 'birds'];
-      for (const step of ['waits', 'indexed']) {
-        for (const query of queries)
-          expect([step, query, idsOf(await search(store, query))[0]]).toEqual([step, query, id]);
-        await indexAll(store);
-      }
+      for (const query of queries) expect([query, idsOf(await search(store, query))[0]]).toEqual([query, id]);
       expect(await search(store, 'zebrafish')).toMatchObject({ hits: [], more: false, hint: expect.any(String) });
       expect(await search(store, '')).toMatchObject({ hits: [], hint: expect.any(String) });
       for (const query of [
@@ -83,7 +74,6 @@ export function recallContract(name: string, open: Open): void {
       const store = await open({});
       const texts = Array.from({ length: 60 }, (_, i) => aResult(`needle ${i}`));
       for (const [i, text] of texts.entries()) await keep(store, text, { path: `${i}.ts`, ordinal: i });
-      await indexAll(store);
       for (const limit of [1, 8, 50]) {
         const { hits, more } = await search(store, 'needle', { limit });
         expect(hits).toHaveLength(Math.min(limit, 40));
@@ -109,15 +99,14 @@ export function recallContract(name: string, open: Open): void {
     it('counts words within a project, also while only one project has results', async () => {
       const store = await open({});
       await keep(store, aResult('needle'));
-      await indexAll(store);
       const countOf = async (project: string): Promise<[number, number]> => {
-        const { results, withTerm } = await store.recall.frequencies(project, ['needle']);
+        const query = { project, terms: new Map([['needle', false]]), files: [], limit: 1 };
+        const { results, withTerm } = await store.recall.find(query);
         return [results, withTerm.get('needle') ?? 0];
       };
       expect(await countOf('other')).toEqual([0, 0]);
       expect(await countOf('p')).toEqual([1, 1]);
       await keep(store, aResult('needle again'), { project: 'other' });
-      await indexAll(store);
       expect(await countOf('p')).toEqual([1, 1]);
       expect(await countOf('other')).toEqual([1, 1]);
     });
@@ -125,16 +114,12 @@ export function recallContract(name: string, open: Open): void {
     it('shows each content once in a project, with the tool and the path of its newest call', async () => {
       const store = await open({});
       const id = await keep(store, aResult('needle'), { path: 'old.ts', tool: 'cat', atMs: 1_000 });
-      await indexAll(store);
       await keep(store, aResult('needle'), { path: 'new.ts', tool: 'view', ordinal: 5, atMs: 2_000 });
-      for (let step = 0; step < 2; step++) {
-        const { hits } = await search(store, 'needle');
-        expect(hits).toEqual([
-          expect.objectContaining({ prune_id: id, path: 'new.ts', tool: 'view', when: new Date(2_000).toISOString() }),
-        ]);
-        expect(idsOf(await search(store, 'new.ts'))).toEqual([id]);
-        await indexAll(store);
-      }
+      const { hits } = await search(store, 'needle');
+      expect(hits).toEqual([
+        expect.objectContaining({ prune_id: id, path: 'new.ts', tool: 'view', when: new Date(2_000).toISOString() }),
+      ]);
+      expect(idsOf(await search(store, 'new.ts'))).toEqual([id]);
       expect(idsOf(await search(store, 'old'))).toEqual([]);
     });
 
@@ -142,7 +127,6 @@ export function recallContract(name: string, open: Open): void {
       const store = await open({});
       const old = await keep(store, `${aResult('needle')}\nneedle needle needle`, { call: 'k', ordinal: 1 });
       const now = await keep(store, `${aResult('haystack')}\nneedle`, { call: 'k', ordinal: 3 });
-      await indexAll(store);
       const { hits } = await search(store, 'needle');
       expect(hits.map(({ prune_id, superseded }) => [prune_id, superseded])).toEqual([
         [now, undefined],
@@ -171,7 +155,6 @@ export function recallContract(name: string, open: Open): void {
       const theirs = await keep(store, aResult('needle three'), { project: 'q' });
       const shared = await keep(store, aResult('needle four'), { path: 'b.md', conversationId: 'c2' });
       await keep(store, aResult('needle four'), { project: 'q' });
-      await indexAll(store);
       const found = async (over: Partial<RecallInput>) => new Set(idsOf(await search(store, 'needle', over)));
       expect(await found({})).toEqual(new Set([mine, other, shared]));
       expect(await found({ project: 'q' })).toEqual(new Set([theirs, shared]));
@@ -187,34 +170,30 @@ export function recallContract(name: string, open: Open): void {
       expect([answer.scope, idsOf(answer).length]).toEqual(['project', 3]);
     });
 
-    it('removes a deleted text from the index together with the text, except for other projects', async () => {
+    it('no longer finds a deleted text, and finds it once when it is kept again', async () => {
       const store = await open({});
       const text = aResult('needle');
       const id = await keep(store, text);
-      await indexAll(store);
       await store.segments.note([aBatch([aSegment('seg_1', { pruneIds: [id] })])]);
       const directive = { segment: 'seg_1', action: 'delete' as const, scope: '', upTo: -1 };
       await store.segments.change({ project: 'p', set: [directive], clear: [] });
       expect(idsOf(await search(store, 'needle'))).toEqual([]);
       expect(await store.findOriginal(id)).toBeNull();
-      // kept again it is found again, once: nothing of it was left behind
       await keep(store, text);
-      await indexAll(store);
       expect(idsOf(await search(store, 'needle'))).toEqual([id]);
     });
 
-    it('forgets expired results, and indexes recorded ones after the next start', async () => {
+    it('finds results after the next start, and forgets expired ones', async () => {
       const clock = manualClock();
       const store = await open({ clock });
       const id = await keep(store, aResult('needle'));
       const next = await open({ clock, beside: store });
-      await indexAll(next);
-      expect((await next.recall.waiting({ project: 'p' }, 10)).length).toBe(0);
       expect(idsOf(await search(next, 'needle'))).toEqual([id]);
       clock.now += 80_000;
       expect(idsOf(await search(next, 'needle'))).toEqual([]);
       while (await next.sweep());
-      expect((await next.recall.frequencies('p', ['needle'])).withTerm.get('needle') ?? 0).toBe(0);
+      const query = { project: 'p', terms: new Map([['needle', false]]), files: [], limit: 1 };
+      expect((await next.recall.find(query)).results).toBe(0);
     });
 
     it('records a compaction and its retries once, and links the continuing conversation of the project', async () => {

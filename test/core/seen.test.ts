@@ -147,9 +147,11 @@ describe('observers of requests', () => {
     const [conversation] = await store.segments.conversations('default');
     if (!conversation) throw new Error('no conversation');
     expect(await store.segments.segments(conversation, { limit: 1_000 })).toHaveLength(42);
-    const candidates = await store.recall.waiting({ project: 'default' }, 1_000);
+    const query = { project: 'default', terms: new Map([['info', false]]), files: [], limit: 1_000 };
+    const { candidates } = await store.recall.find(query);
     expect(candidates).toHaveLength(41);
-    const newest = await store.recall.texts([candidates[0]?.pruneId ?? '']);
+    const [last] = candidates.toSorted((a, b) => b.row - a.row);
+    const newest = await store.recall.texts([last?.pruneId ?? '']);
     expect([...newest.values()]).toEqual([serverLog(40, 40)]);
   });
 });

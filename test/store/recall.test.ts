@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { aResult, indexAll, keep, recallContract, search } from '../contract/recall.suite.ts';
+import { aResult, keep, recallContract, search } from '../contract/recall.suite.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';
 import { openStore, tempPath } from './helpers.ts';
 
@@ -18,7 +18,6 @@ it('a deleted result leaves none of its words in the pages of the file', async (
   const store = openStore(path);
   for (let i = 0; i < 30; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
   const id = await keep(store, `${aResult('zebrafish')}\nloadZebrafish(quaggaMussel)`);
-  await indexAll(store);
   const inFile = (): string => ['', '-wal'].map((side) => readFileSync(path + side).toString('latin1')).join('');
   expect(inFile()).toContain('zebrafish');
   await store.segments.note([aBatch([aSegment('seg_1', { pruneIds: [id] })])]);
@@ -27,21 +26,12 @@ it('a deleted result leaves none of its words in the pages of the file', async (
   for (const word of ['zebra', 'Zebra', 'ebrafish', 'quagga', 'mussel']) expect(inFile()).not.toContain(word);
 });
 
-it('the search index counts towards the size limit', async () => {
-  const store = openStore(tempPath());
-  await keep(store, aResult('needle', 400));
-  const before = (await store.stats()).bytes;
-  await indexAll(store);
-  expect((await store.stats()).bytes).toBeGreaterThan(before);
-});
-
 it('results with a name from the query rank above results with the other words of the query', async () => {
   const store = openStore(tempPath());
   for (let i = 0; i < 10; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
   const code = await keep(store, `${aResult('code')}\nexport function parseInvoice() {}`, { path: 'a.ts' });
   const prose = `${aResult('prose')}\nI am checking whether that would still work without it`;
   const notes = await keep(store, prose, { path: 'notes.md' });
-  await indexAll(store);
   const first = async (query: string): Promise<string | undefined> => (await search(store, query)).hits[0]?.prune_id;
   expect(await first('I am checking whether `parseInvoice` would still work')).toBe(code);
   expect(await first('whether that would')).toBe(notes);

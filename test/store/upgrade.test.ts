@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { edition } from '../../src/edition.ts';
+import { termsOfQuery } from '../../src/engine/search/query.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
@@ -13,6 +14,11 @@ import { openStore, tempPath } from './helpers.ts';
 /** A store of the version before the first release, and what that version forwarded, stored and billed with it. */
 const recorded = (name: string): Buffer =>
   gunzipSync(readFileSync(new URL(`../fixtures/store-107/${name}.gz`, import.meta.url)));
+
+interface SearchedRow {
+  readonly project: string;
+  readonly about: string;
+}
 
 interface Recorded {
   readonly nowMs: number;
@@ -51,6 +57,22 @@ describe('a store of the version before the first release', () => {
       return found;
     };
     expect(await tablesOf(earlierStore())).toEqual(await tablesOf(tempPath()));
+  });
+
+  it('loses the index of words, and its results are still found', async () => {
+    const path = earlierStore();
+    const db = new (sqliteDriver())(path);
+    db.exec('UPDATE recall SET index_bytes = 700');
+    const before = db.prepare('SELECT project, about FROM recall').all() as SearchedRow[];
+    const meter = db.prepare("SELECT value FROM meter WHERE name = 'stored_bytes'").pluck().get() as number;
+    db.close();
+    expect(before.length).toBeGreaterThan(0);
+    const store = openStore(path, { clock: manualClock(nowMs) });
+    for (const { project, about } of before) {
+      const query = { project, terms: termsOfQuery(about), files: [], limit: 50 };
+      expect((await store.recall.find(query)).candidates.map((found) => found.about)).toContain(about);
+    }
+    expect((await store.stats()).bytes).toBe(meter - 700 * before.length);
   });
 
   it('has its conversations go on with the same bytes, shortened tools included', async () => {

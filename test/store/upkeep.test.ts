@@ -3,7 +3,6 @@ import { Upkeep } from '../../src/store/upkeep.ts';
 
 let sweeps: number[];
 let left: number;
-let tidied: number;
 let pressed: boolean;
 let failing: boolean;
 let upkeep: Upkeep;
@@ -13,7 +12,6 @@ beforeEach(() => {
   vi.useFakeTimers();
   sweeps = [];
   left = 0;
-  tidied = 0;
   pressed = false;
   failing = false;
   failures.length = 0;
@@ -24,10 +22,6 @@ beforeEach(() => {
       if (left === 0) return false;
       left--;
       return true;
-    },
-    tidy: async () => {
-      tidied++;
-      return false;
     },
     pressed: () => pressed,
     failing: () => failing,
@@ -68,17 +62,6 @@ describe('the upkeep of a store', () => {
   it('sweeps an idle process once an hour, because data expires there as well', async () => {
     await vi.advanceTimersByTimeAsync(3 * 3_600_000 + 60_000);
     expect(sweeps.length).toBe(4);
-  });
-
-  it('tidies up after each pause between requests', async () => {
-    await vi.advanceTimersByTimeAsync(5_000);
-    const before = tidied;
-    for (let i = 0; i < 3; i++) {
-      upkeep.request();
-      await vi.advanceTimersByTimeAsync(3_000);
-    }
-    expect(tidied - before).toBe(3);
-    expect(sweeps.length).toBe(1);
   });
 
   it('does not wait for a minute while the store is too large or writes fail', async () => {

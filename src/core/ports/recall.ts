@@ -37,15 +37,6 @@ export interface RecallScope {
   readonly paths?: readonly string[];
 }
 
-/** Results that may stay unindexed for now, because searches read them directly. */
-export interface LeftWaiting {
-  /** The results occurred in one of these conversations, whose model still sees them. */
-  readonly conversations: readonly string[];
-  /** Maximum number of results, and of their total `chars`. Beyond that, the oldest are indexed. */
-  readonly results: number;
-  readonly chars: number;
-}
-
 /** A result that may match a query. */
 export interface RecallCandidate {
   readonly row: number;
@@ -59,39 +50,31 @@ export interface RecallCandidate {
   readonly newer: number | null;
 }
 
-/** Term frequencies in the index. */
-export interface RecallFrequencies {
-  /** Number of indexed results, and their mean length in UTF-16 units. */
-  readonly results: number;
-  readonly meanChars: number;
-  /** Number of results that contain a term; terms that occur in none are absent. */
-  readonly withTerm: ReadonlyMap<string, number>;
-}
-
-/** A term with its weight and its document frequency, counted or estimated. */
-export interface SearchTerm {
-  readonly term: string;
-  readonly weight: number;
-  readonly results: number;
-}
-
-/** Selects the candidates for an answer. */
+/** A search of results. */
 export interface RecallQuery extends RecallScope {
-  readonly terms: readonly SearchTerm[];
-  /** Parts of names, each with its trigrams. */
-  readonly fragments: readonly {
-    readonly name: string;
-    readonly pieces: readonly string[];
-    readonly weight: number;
-  }[];
+  /** Each with a flag for whether it is part of a name. */
+  readonly terms: ReadonlyMap<string, boolean>;
   /** File names in lower case; results about these files come first. */
   readonly files: readonly string[];
   readonly limit: number;
 }
 
+/** What a search found. */
+export interface RecallFound {
+  /** Number of results in the scope, and their mean length in UTF-16 units. */
+  readonly results: number;
+  readonly meanChars: number;
+  /** Number of results that contain a term; terms that occur in none are absent. */
+  readonly withTerm: ReadonlyMap<string, number>;
+  /** The likeliest results, best first, at most `limit`. */
+  readonly candidates: readonly RecallCandidate[];
+  /** Whether more results contain a term. */
+  readonly more: boolean;
+}
+
 /**
- * The index of tool results by word. A result stays indexed as long as its original exists; both are deleted in the
- * same transaction. Every method may reject with `StoreUnavailable`.
+ * Tool results that can be searched by word. A result can be found as long as its original exists; both are deleted in
+ * the same transaction. Every method may reject with `StoreUnavailable`.
  */
 export interface RecallStore {
   /** Returns the hashes whose texts are stored. */
@@ -101,21 +84,8 @@ export interface RecallStore {
    * skipped.
    */
   keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void>;
-  /**
-   * Indexes some waiting results in one small step; returns whether there is more to do.
-   *
-   * @param left - default: none
-   */
-  index(left?: LeftWaiting): Promise<boolean>;
-  /** Compacts the index in one small step; returns whether there is more to do. */
-  merge(): Promise<boolean>;
-  /** Whether results are waiting to be indexed. */
-  isBehind(): Promise<boolean>;
-  frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies>;
-  /** The highest-weighted results, at most `limit`. */
-  candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;
-  /** The newest results waiting to be indexed. */
-  waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;
+  /** Searches the texts of results, newest first, in time slices. */
+  find(query: RecallQuery): Promise<RecallFound>;
   /** Returns the rows that occurred in the task, or in a conversation that it continues. */
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>>;
   /** Texts by prune id; deleted texts are absent. */

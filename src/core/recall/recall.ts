@@ -9,10 +9,10 @@ import {
   rankText,
   shareOfCall,
 } from '../../engine/search/rank.ts';
-import { eachTerm, FRAGMENT, fragmentsOf, indexForm } from '../../engine/search/terms.ts';
+import { isFragment, weightOf } from '../../engine/search/scan.ts';
+import { eachTerm } from '../../engine/search/terms.ts';
 import { renderRanges } from '../../engine/text/render.ts';
 import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
-import { MAX_WAITING_RESULTS, type WaitingResult, WaitingTexts } from './waiting.ts';
 
 /** A search query and its scope. */
 export interface RecallInput {
@@ -57,8 +57,6 @@ export interface RecallOptions {
   readonly store: RecallStore;
   /** Waits until the results of recent requests are stored. */
   readonly flush: () => Promise<void>;
-  /** Whether this process may write to the store, and can therefore index results. */
-  readonly indexes: boolean;
   /** Receives the prune ids of the hits. Must not throw or block. */
   readonly onHits?: (pruneIds: readonly string[]) => void;
 }
@@ -71,12 +69,7 @@ const MAX_LINES_OF_HIT = 12;
 /** Longer lines are cut around the first match. */
 const MAX_LINE_CHARS = 4_000;
 const MAX_QUERY_CHARS = 10_000;
-/** Maximum number of name fragments to look up. */
-const MAX_FRAGMENTS = 8;
 const MAX_FILES = 20;
-const FRAGMENT_WEIGHT = 0.7;
-/** Weight factor for terms that are part of a file or tool name. */
-const NAMED_GAIN = 2;
 /** Maximum number of results considered per answer, and of results whose texts are read. */
 const CONSIDERED = 300;
 const CANDIDATES = 40;
@@ -88,11 +81,6 @@ const SAME_CALL = 0.5;
 /** Score gain of the newest result, and the number of newer results after which the gain has dropped to a third. */
 const RECENT_GAIN = 1;
 const RECENT_RESULTS = 10;
-/** Maximum number of unindexed results searched by a process that cannot index them. */
-const WAITING_READONLY = 1_000;
-/** Maximum time that an answer waits for indexing if too many results are waiting, in milliseconds. */
-const CATCH_UP_MS = 400;
-
 const NOTHING_FOUND =
   'No stored result contains any of these words. Try other words, fewer filters, or scope "project"; otherwise read the source again.';
 const NO_WORDS = 'The query has no words: give words, names or paths that the result contains.';
@@ -110,55 +98,26 @@ export class Recall {
     const { store } = this.#options;
     const scope = input.scope === 'conversation' && input.task !== '' ? 'conversation' : 'project';
     const queryTerms = termsOfQuery(input.query.slice(0, MAX_QUERY_CHARS));
-    const words = [...queryTerms.keys()];
-    if (words.length === 0) return { hits: [], more: false, scope, hint: NO_WORDS };
+    if (queryTerms.size === 0) return { hits: [], more: false, scope, hint: NO_WORDS };
     await this.#options.flush();
-    if (this.#options.indexes) await this.#catchUp(input.project);
     const within = await this.#within(input, scope);
     if (within === null) return { hits: [], more: false, scope, hint: NOTHING_FOUND };
-    const texts = new WaitingTexts(await this.#waiting(within), words);
-    const { results, meanChars, withTerm } = texts.addTo(await store.frequencies(input.project, words));
-    const query = words.map((term): QueryTerm => {
-      const count = withTerm.get(term) ?? 0;
-      const isFragment = count === 0 && term.length > FRAGMENT;
-      const rarity = Math.log(1 + (Math.max(results, count) - count + 0.5) / (count + 0.5));
-      const weight = queryTerms.get(term) === true ? NAMED_GAIN * rarity : rarity;
-      return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
-    });
-    const waiting = withinReadLimit(texts.best(query, CANDIDATES), ({ candidate }) => candidate.chars);
     const pathsInQuery = pathsIn(input.query.slice(0, MAX_QUERY_CHARS));
-    const { found, leftOut } = await this.#candidates(within, query, pathsInQuery, withTerm, waiting);
-    const ranked = await this.#ranked(found, waiting, query, {
-      meanChars,
-      rarest: Math.log(1 + results),
-      pathsInQuery,
+    const files = pathsInQuery.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
+    const found = await store.find({ ...within, terms: queryTerms, files, limit: CONSIDERED });
+    const { results, meanChars, withTerm, candidates } = found;
+    const query = Array.from(queryTerms, ([term, isNamed]): QueryTerm => {
+      const count = withTerm.get(term) ?? 0;
+      return { term, weight: weightOf(term, isNamed, count, results), isFragment: isFragment(term, count) };
     });
-    const sorted = inOrder(ranked, await this.#own(input, found));
+    const likeliest = withinReadLimit(sameCallsFirst(candidates, query).slice(0, CANDIDATES));
+    const about = { meanChars, rarest: Math.log(1 + results), pathsInQuery };
+    const sorted = inOrder(await this.#ranked(likeliest, query, about), await this.#own(input, likeliest));
     const hits = hitsOf(sorted.slice(0, input.limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
     this.#options.onHits?.(hits.map(({ prune_id }) => prune_id));
-    return { hits, more: sorted.length > hits.length || leftOut, scope };
-  }
-
-  /** Briefly indexes results while more are waiting than an answer can read. */
-  async #catchUp(project: string): Promise<void> {
-    const { store } = this.#options;
-    const endMs = performance.now() + CATCH_UP_MS;
-    const isBehind = async (): Promise<boolean> =>
-      (await store.waiting({ project }, MAX_WAITING_RESULTS + 1)).length > MAX_WAITING_RESULTS;
-    while ((await isBehind()) && performance.now() < endMs) await store.index();
-  }
-
-  /** Unindexed results with their texts. */
-  async #waiting(within: RecallScope): Promise<readonly WaitingResult[]> {
-    const { store, indexes } = this.#options;
-    const candidates = await store.waiting(within, indexes ? MAX_WAITING_RESULTS : WAITING_READONLY);
-    if (candidates.length === 0) return [];
-    const texts = await store.texts(candidates.map(({ pruneId }) => pruneId));
-    return candidates.flatMap((candidate) => {
-      const text = texts.get(candidate.pruneId);
-      return text === undefined ? [] : [{ candidate, text }];
-    });
+    const isMore = found.more || candidates.length > likeliest.length || sorted.length > hits.length;
+    return { hits, more: isMore, scope };
   }
 
   /** The search scope; `null` if the filters match nothing. */
@@ -176,39 +135,12 @@ export class Recall {
     };
   }
 
-  /** Results whose texts are read, and whether others were left out. */
-  async #candidates(
-    within: RecallScope,
-    query: readonly QueryTerm[],
-    pathsInQuery: readonly string[],
-    withTerm: ReadonlyMap<string, number>,
-    waiting: readonly WaitingResult[],
-  ): Promise<{ readonly found: readonly RecallCandidate[]; readonly leftOut: boolean }> {
-    const { store } = this.#options;
-    const terms = query
-      .filter(({ isFragment }) => !isFragment)
-      .map(({ term, weight }) => ({ term, weight, results: withTerm.get(term) ?? 0 }));
-    const fragments = query
-      .filter(({ isFragment }) => isFragment)
-      .slice(0, MAX_FRAGMENTS)
-      .map(({ term, weight }) => ({ name: indexForm(term), pieces: fragmentsOf(indexForm(term)), weight }));
-    const files = pathsInQuery.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MAX_FILES);
-    const indexed = await store.candidates({ ...within, terms, fragments, files, limit: CONSIDERED });
-    const likeliest = withinReadLimit(sameCallsFirst(indexed, query).slice(0, CANDIDATES), ({ chars }) => chars);
-    const all = [...waiting.map(({ candidate }) => candidate), ...likeliest];
-    const found = [...new Map(all.map((one) => [one.row, one])).values()];
-    return { found, leftOut: indexed.length > likeliest.length };
-  }
-
   async #ranked(
     found: readonly RecallCandidate[],
-    waiting: readonly WaitingResult[],
     query: readonly QueryTerm[],
     of: Pick<AboutText, 'meanChars' | 'rarest' | 'pathsInQuery'>,
   ): Promise<Ranked[]> {
-    const known = new Map(waiting.map(({ candidate, text }) => [candidate.pruneId, text]));
-    const unknown = found.flatMap(({ pruneId }) => (known.has(pruneId) ? [] : pruneId));
-    const texts = new Map([...known, ...(await this.#options.store.texts(unknown))]);
+    const texts = await this.#options.store.texts(found.map(({ pruneId }) => pruneId));
     const gains = recencyGains(found);
     return found.flatMap((candidate): Ranked[] => {
       const text = texts.get(candidate.pruneId);
@@ -235,7 +167,7 @@ interface Ranked {
   readonly score: number;
 }
 
-/** Moves results of calls that the query refers to to the front; otherwise keeps the index order. */
+/** Moves results of calls that the query refers to to the front; otherwise keeps the order. */
 function sameCallsFirst(found: readonly RecallCandidate[], query: readonly QueryTerm[]): readonly RecallCandidate[] {
   const shares = new Map(found.map(({ row, about }) => [row, shareOfCall(about, query)]));
   const shareOf = ({ row }: RecallCandidate): number => {
@@ -246,10 +178,10 @@ function sameCallsFirst(found: readonly RecallCandidate[], query: readonly Query
 }
 
 /** The leading results whose texts fit into `READ_CHARS`. */
-function withinReadLimit<T>(found: readonly T[], charsOf: (one: T) => number): readonly T[] {
+function withinReadLimit(found: readonly RecallCandidate[]): readonly RecallCandidate[] {
   let chars = 0;
   return found.filter((one, i) => {
-    chars += charsOf(one);
+    chars += one.chars;
     return i < MIN_CANDIDATES || chars <= READ_CHARS;
   });
 }

@@ -30,10 +30,10 @@ export interface ResultWriterOptions {
   /** If `false`, only results are recorded whose original is already stored (because lines of it were cut). */
   readonly keepsAll: boolean;
   /** Compresses a new text. If absent, the store compresses it later. */
-  readonly pack?: (text: string) => PackedText;
+  readonly pack?: (text: string) => Promise<PackedText>;
 }
 
-/** Stores results on the calling thread. */
+/** Stores results, compressed on the thread pool. */
 export class ResultWriter implements ResultSink {
   readonly #options: ResultWriterOptions;
 
@@ -45,16 +45,20 @@ export class ResultWriter implements ResultSink {
     const { store, keepsAll, pack } = this.#options;
     const stored = await store.recall.stored(results.map(({ hash }) => hash));
     const owner = isOwned ? project : undefined;
-    const batchOf = (some: readonly KeptResult[], conversation?: string): StoreBatch => {
-      const decisions = some.map(({ text, hash, tool }) => {
-        return { packed: stored.has(hash) ? undefined : pack?.(text), ...keptText(text, hash, tool) };
-      });
+    const batchOf = async (some: readonly KeptResult[], conversation?: string): Promise<StoreBatch> => {
+      const decisions = await Promise.all(
+        some.map(async ({ text, hash, tool }) => {
+          return { packed: stored.has(hash) ? undefined : await pack?.(text), ...keptText(text, hash, tool) };
+        }),
+      );
       return { decisions, touch: [], conversation, owner };
     };
     const known = results.filter(({ hash }) => stored.has(hash));
     const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
     // an existing original counts against the quota of the conversation that first stored it
-    const originals = [batchOf(known), batchOf(fresh, conversationId)].filter(({ decisions }) => decisions.length > 0);
+    const originals = [await batchOf(known), await batchOf(fresh, conversationId)].filter(
+      ({ decisions }) => decisions.length > 0,
+    );
     await store.recall.keep(
       originals,
       (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {

@@ -1,6 +1,6 @@
 import { type Lines, lineAt, splitLines } from '../text/lines.ts';
 import type { LineRange } from '../types.ts';
-import { eachTerm, indexForm } from './terms.ts';
+import { eachTerm } from './terms.ts';
 
 /** A term of a query with its weight, which is higher for rarer terms. */
 export interface QueryTerm {
@@ -212,7 +212,7 @@ function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weig
   if (about === '') return { weight: 0, share: 0 };
   const terms = new Set<string>();
   eachTerm(about, (term) => terms.add(term));
-  const name = indexForm(about);
+  const name = about.toLowerCase().replaceAll('_', '');
   let weight = 0;
   let count = 0;
   for (const one of query) {

@@ -1,13 +1,5 @@
 /** Maximum length of a run of letters and digits that is read as a word; longer ones are encoded data. */
 const MAX_RUN = 64;
-/** Maximum length of a term; longer ones are truncated, because later characters rarely distinguish two words. */
-const MAX_TERM = 24;
-/**
- * Maximum length of a term with a digit, such as an id, hash or time; longer ones are truncated. The beginning suffices
- * to find them, and whole ones would bloat the index.
- */
-const MAX_DIGITS = 10;
-
 /** Matches letters and digits, including underscores in identifiers. */
 const RUN = /[\p{L}\p{N}\p{M}_]+/gu;
 const ASCII_RUN = /\w+/g;
@@ -27,14 +19,55 @@ export function eachTerm(text: string, take: TakeTerm): void {
 }
 
 /**
- * Normalises a text so that each of its terms occurs in it literally (but also other parts of words). Ten times as fast
- * as splitting the text into terms.
+ * Whether an ASCII term that stands at an offset of a text, in any case, is one of the text's terms, and not only a part
+ * of a longer one.
  */
-export function folded(text: string): string {
-  if (isAscii(text)) return text.toLowerCase().replaceAll('_', '');
-  const plain = text.normalize('NFKD').replace(MARKS, '').normalize('NFC');
-  return plain.toLowerCase().replaceAll('_', '').replaceAll('ς', 'σ'); // the sigma depends on its context
+export function isTermAt(text: string, at: number, term: string): boolean {
+  const end = at + term.length;
+  if (!isWordSign(text, at - 1) && !isWordSign(text, end)) return true;
+  if (!isStart(text, at) || !isStart(text, end)) return false;
+  let from = at;
+  let to = end;
+  while (end - from <= MAX_RUN && isWordSign(text, from - 1)) from--;
+  while (to - from <= MAX_RUN && isWordSign(text, to)) to++;
+  return to - from <= MAX_RUN;
 }
+
+/** Whether a part of an identifier or a word begins, or the one before ends, at an offset. */
+function isStart(text: string, at: number): boolean {
+  const isInside = isWordSign(text, at - 1) && isWordSign(text, at);
+  return !isInside || text.charCodeAt(at - 1) === UNDERSCORE || isBoundary(text, at);
+}
+
+/** Words of a text with letters beyond ASCII, whose terms are not spelled as in the text. */
+export function foreignWords(text: string): string[] {
+  const words: string[] = [];
+  const letters = new RegExp(FOREIGN);
+  for (let end = 0; ; ) {
+    letters.lastIndex = end;
+    const found = letters.exec(text);
+    if (found === null) return words;
+    let start = found.index;
+    while (start > end && isWordSign(text, start - 1)) start--;
+    end = found.index + found[0].length;
+    while (isWordSign(text, end)) end++;
+    words.push(text.slice(start, end));
+  }
+}
+
+/** Letters, digits and marks beyond ASCII. */
+const FOREIGN = /(?![\0-\x7f])[\p{L}\p{N}\p{M}]+/gu;
+
+function isWordSign(text: string, at: number): boolean {
+  const code = text.charCodeAt(at); // NaN outside the text
+  if (code > 127) {
+    const isSecondHalf = code >= 0xdc00 && code < 0xe000 && at > 0;
+    return FOREIGN_SIGN.test(text.slice(isSecondHalf ? at - 1 : at, at + 2));
+  }
+  return isUpper(code) || isLower(code) || code === UNDERSCORE || (code >= 48 && code <= 57);
+}
+
+const FOREIGN_SIGN = /^[\p{L}\p{N}\p{M}]/u;
 
 /** The distinct terms of a text, in the order of their first occurrence. */
 export function termsOf(text: string): string[] {
@@ -83,20 +116,14 @@ function isLower(code: number): boolean {
   return code >= 97 && code <= 122;
 }
 
-function isAscii(text: string): boolean {
+export function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false;
   return true;
 }
 
 function takeTerm(part: string, offset: number, take: TakeTerm): void {
   if (part.length < 2) return;
-  const term = part.toLowerCase();
-  take(term.slice(0, hasDigit(term) ? MAX_DIGITS : MAX_TERM), offset);
-}
-
-function hasDigit(term: string): boolean {
-  for (let i = 0; i < term.length; i++) if (term.charCodeAt(i) < 58) return true;
-  return false;
+  take(part.toLowerCase(), offset);
 }
 
 /** Removes accents. In scripts without spaces, every two consecutive characters are a term. */
@@ -108,7 +135,7 @@ function eachForeign(run: string, offset: number, take: TakeTerm): void {
   }
   const word = plain.toLowerCase().replaceAll('_', '');
   if (!IDEOGRAPHIC.test(word)) {
-    if (word.length > 1) take(word.slice(0, MAX_TERM), offset);
+    if (word.length > 1) take(word, offset);
     return;
   }
   const signs = [...word];
@@ -116,43 +143,12 @@ function eachForeign(run: string, offset: number, take: TakeTerm): void {
   for (let i = 0; i + 1 < signs.length; i++) take(`${signs[i]}${signs[i + 1]}`, offset);
 }
 
-/** Identifiers and paths: words joined by the separators of code. */
-const NAME = /[A-Za-z_$][\w$]*(?:[./:\\-]+[\w$]+)*/g;
 /** An identifier of several words, or a path. */
 const JOINED = /[a-z][A-Z]|[A-Z]{2}[a-z]|[\w$][_./:\\-][\w$]/;
-const MIN_NAME = 5;
-const MAX_NAME = 80;
-const MAX_NAMES = 4_000;
-/** Minimum length of a searchable part of a name. */
+/** A term is looked for within longer words only if it has more characters. */
 export const FRAGMENT = 3;
-
-/**
- * Names in a text that can be found by any substring: identifiers of several words and paths, in lower case, without
- * underscores, deduplicated, separated by spaces.
- */
-export function namesIn(text: string): string {
-  const names = new Set<string>();
-  for (const name of text.match(NAME) ?? []) {
-    if (name.length < MIN_NAME || !JOINED.test(name)) continue;
-    names.add(indexForm(name).slice(0, MAX_NAME));
-    if (names.size >= MAX_NAMES) break;
-  }
-  return [...names].join(' ');
-}
 
 /** Whether a word of a query is spelled like an identifier of several words, or like a path. */
 export function isJoined(word: string): boolean {
   return JOINED.test(word);
-}
-
-/** Normalised form of a name in the index. */
-export function indexForm(name: string): string {
-  return name.toLowerCase().replaceAll('_', '');
-}
-
-/** The distinct trigrams of a name. */
-export function fragmentsOf(name: string): string[] {
-  const pieces = new Set<string>();
-  for (let i = 0; i + FRAGMENT <= name.length; i++) pieces.add(name.slice(i, i + FRAGMENT));
-  return [...pieces];
 }

@@ -1,5 +1,5 @@
 import { contentIdOf } from '../../base/conversation-ids.ts';
-import { all, change, each, erase, type Steps, turn, unindex } from '../sql/steps.ts';
+import { all, change, each, erase, type Steps, turn } from '../sql/steps.ts';
 import { neededElsewhere, type Owner, pruneIdsIn } from './links.ts';
 
 const PRUNES = 'prune IN (SELECT id FROM main.prune WHERE prune_id IN LIST(?))';
@@ -33,7 +33,6 @@ export function* releasePrunes(owner: Owner, pruneIds: readonly string[]): Steps
     [project, pruneIds],
   );
   const recalled = rows.map(({ prune_id }) => prune_id);
-  yield* unindex(project, recalled);
   yield* change(`DELETE FROM main.recall WHERE project = ? AND ${PRUNES}`, [project, recalled]);
   yield* change(`DELETE FROM main.segment_prune WHERE prune_id IN LIST(?) AND ${OWN_SEGMENTS}`, [
     ...[pruneIds, project, whole ? 1 : 0, conversations],

@@ -41,13 +41,7 @@ export const movedTables: readonly MovedTable[] = [
   table('decision', 'id', 'id key prune body expires_ms'),
   table('charge', 'prune', 'prune conversation bytes', 'conversation'),
   table('prune_owner', 'prune project', 'prune project', 'project'),
-  // without the index, which the target builds itself
-  table(
-    'recall',
-    'id',
-    'id project prune tool path file about call seen_ms chars newer',
-    'project tool path file about',
-  ),
+  table('recall', 'id', 'id project prune tool path about call seen_ms chars newer', 'project tool path about'),
   table('recall_seen', 'recall conversation task', 'recall conversation task ordinal', 'conversation task'),
   table(
     'compaction',

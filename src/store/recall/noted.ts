@@ -1,19 +1,17 @@
 import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../core/ports.ts';
-import { namesIn, termsOf } from '../../engine/search/terms.ts';
 import { all, change, each, one, type Rows, type Steps } from '../sql/steps.ts';
 
 /** Stored facts of a result: its prune and, if the project had the result before, its row. */
 interface Known {
   readonly prune: number;
   readonly id: number | null;
-  readonly about: string | null;
   /** Index of the last message of the conversation that contained it. */
   readonly ordinal: number | null;
 }
 
 const KNOWN = `
-  SELECT p.id AS prune, r.id, r.about,
+  SELECT p.id AS prune, r.id,
     (SELECT max(s.ordinal) FROM main.recall_seen s WHERE s.recall = r.id AND s.conversation = ?) AS ordinal
   FROM main.prune p LEFT JOIN main.recall r ON r.prune = p.id AND r.project = ? WHERE p.prune_id = ?`;
 
@@ -33,7 +31,7 @@ export function* noteResult(result: NotedResult): Steps<void> {
      ON CONFLICT (recall, conversation, task) DO UPDATE SET ordinal = excluded.ordinal`,
     [row, conversationId, task, Math.max(seen, ordinal)],
   );
-  if (seen < ordinal) yield* newest(result, row, known.about);
+  if (seen < ordinal) yield* newest(result, row, known.id !== null);
 }
 
 /** Drops results whose original was refused. */
@@ -51,26 +49,19 @@ export function withoutRefused(
 
 function* add({ project, tool, path, about, call, chars, atMs }: NotedResult, prune: number): Steps<number | null> {
   const [made] = yield* each<{ id: number }>(
-    `INSERT INTO main.recall (project, prune, tool, path, file, about, call, seen_ms, chars)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO main.recall (project, prune, tool, path, about, call, seen_ms, chars) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (project, prune) DO NOTHING RETURNING id`,
-    [[project, prune, tool, path, fileOf(path), about, call, atMs, chars]],
+    [[project, prune, tool, path, about, call, atMs, chars]],
   );
   return made?.id ?? null;
 }
 
 /** Attributes a result to its latest call, and marks older results of the same call as superseded. */
-function* newest(
-  { project, tool, path, about, call, atMs }: NotedResult,
-  row: number,
-  knownAbout: string | null,
-): Steps<void> {
-  if (knownAbout !== null) {
-    const isMoved = knownAbout !== about;
+function* newest({ project, tool, path, about, call, atMs }: NotedResult, row: number, isKnown: boolean): Steps<void> {
+  if (isKnown) {
     yield* change(
-      `UPDATE main.recall SET tool = ?, path = ?, file = ?, about = ?, call = ?, seen_ms = ?, newer = NULL${isMoved ? ', indexed = CASE WHEN indexed = 1 THEN 2 ELSE indexed END' : ''}
-       WHERE id = ?`,
-      [tool, path, fileOf(path), about, call, atMs, row],
+      'UPDATE main.recall SET tool = ?, path = ?, about = ?, call = ?, seen_ms = ?, newer = NULL WHERE id = ?',
+      [tool, path, about, call, atMs, row],
     );
   }
   if (call === '') return;
@@ -119,44 +110,8 @@ export async function seenIn(
   return new Set(found.map(({ recall }) => recall));
 }
 
-/** Whether any results wait to be indexed. */
-export async function resultsWait(rows: Rows): Promise<boolean> {
-  return (await rows.all('SELECT id FROM main.recall WHERE indexed <> 1 LIMIT 1', [])).length > 0;
-}
-
 /** Returns the hashes whose originals are stored. */
 export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
   return new Set(found.map(({ hash }) => hash));
-}
-
-/** Indexed content of a result. */
-export interface RecallDocument {
-  /** Distinct words, separated by spaces. */
-  readonly words: string;
-  /** Names that can be found by any substring, separated by spaces. */
-  readonly names: string;
-  /** Approximate size in the index, in bytes. */
-  readonly bytes: number;
-}
-
-/** Index bytes per word and per character of names; means over recorded sessions. */
-const BYTES_OF_WORD = 1.7;
-const BYTES_OF_NAME_CHAR = 0.45;
-
-/**
- * Derives the indexed content of a result. Must stay deterministic forever, because entries are removed from the index
- * by recomputing them. A change of terms or names requires re-indexing all results.
- */
-export function documentOf(text: string, about: string): RecallDocument {
-  const all = `${about}\n${text}`;
-  const words = termsOf(all);
-  const names = namesIn(all);
-  const bytes = Math.ceil(BYTES_OF_WORD * words.length + BYTES_OF_NAME_CHAR * names.length);
-  return { words: words.join(' '), names, bytes };
-}
-
-/** The last path component, by which files are looked up. */
-function fileOf(path: string): string {
-  return (path.split(/[\\/]/).at(-1) ?? '').toLowerCase();
 }

@@ -16,8 +16,15 @@ export const FIRST_VERSION = 108;
 /** The only earlier schema that can be upgraded; `upgrade` then replaces the first migration. */
 export const UPGRADED_VERSION = 107;
 
-/** Drops the tables of removed features. */
+/** Drops the tables of removed features, and the columns that only the word index of recall had. */
 export const upgrade = `
+  DROP INDEX main.recall_file;
+  DROP INDEX main.recall_waiting;
+  ALTER TABLE main.recall DROP COLUMN file;
+  ALTER TABLE main.recall DROP COLUMN indexed;
+  ALTER TABLE main.recall DROP COLUMN indexed_about;
+  ALTER TABLE main.recall DROP COLUMN index_bytes;
+  CREATE INDEX recall_project ON main.recall (project, id);
   DROP TABLE main.tool_declaration;
   DROP TABLE main.tool_conversation;
   DROP TABLE main.tool_shelf_day;

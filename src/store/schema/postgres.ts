@@ -7,7 +7,18 @@ import { TABLES } from './tables.ts';
  * Tables of a PostgreSQL database in the schema `mcp_pruner`, which `migrate` creates. Excludes the tables of parts.
  */
 export function postgresSchema(): string {
-  return [TEXTS, postgresDefinitions(TABLES), INDEX, COUNTING, COMMIT_FUNCTIONS].join('');
+  return [TEXTS, postgresDefinitions(TABLES), INDEXES, COUNTING, RECALL_COUNTING, COMMIT_FUNCTIONS].join('');
+}
+
+/** What the upgrade of an earlier schema does before `upgrade`: the word index of recall goes. */
+export function postgresUpgrade(): string {
+  return `
+  ALTER TABLE mcp_pruner.recall DROP COLUMN words, DROP COLUMN names;
+  INSERT INTO mcp_pruner.meter_delta
+    SELECT 'stored_bytes', -coalesce(sum(index_bytes), 0)::bigint FROM mcp_pruner.recall;
+  DROP TRIGGER recall_counted ON mcp_pruner.recall;
+  DROP FUNCTION mcp_pruner.count_recall();
+  ${RECALL_COUNTING}`;
 }
 
 /** The tables of a part in a PostgreSQL database. */
@@ -37,31 +48,9 @@ const TEXTS = `
   CREATE INDEX snapshot_unpacked ON mcp_pruner.snapshot (id) WHERE packing = 0;
 `;
 
-/**
- * The recall index is part of the rows: `words` as lexemes without positions, and `names`, searched by substring with
- * pg_trgm. Without pg_trgm only whole names are found, and `recall_trigrams` does not exist.
- */
-const INDEX = `
+const INDEXES = `
   CREATE INDEX charge_conversation ON mcp_pruner.charge (conversation) INCLUDE (bytes);
-  ALTER TABLE mcp_pruner.recall ADD COLUMN words tsvector, ADD COLUMN names text;
-  ALTER TABLE mcp_pruner.recall SET (toast_tuple_target = 256);
   CREATE INDEX recall_newer ON mcp_pruner.recall (newer) WHERE newer IS NOT NULL;
-  CREATE INDEX recall_words ON mcp_pruner.recall USING gin (words);
-  DO $$
-  DECLARE
-    place text;
-  BEGIN
-    BEGIN
-      CREATE EXTENSION IF NOT EXISTS pg_trgm;
-    EXCEPTION WHEN OTHERS THEN
-      RAISE NOTICE 'pg_trgm is not available: %', SQLERRM;
-    END;
-    SELECT quote_ident(n.nspname) INTO place
-      FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm';
-    IF place IS NOT NULL THEN
-      EXECUTE format('CREATE INDEX recall_trigrams ON mcp_pruner.recall USING gin (names %s.gin_trgm_ops)', place);
-    END IF;
-  END $$;
 `;
 
 /** Triggers that count stored items and notify the replicas of changes. */
@@ -176,18 +165,19 @@ const COUNTING = `
     REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
   CREATE TRIGGER access_key_updated AFTER UPDATE ON mcp_pruner.access_key
     REFERENCING NEW TABLE AS rows FOR EACH STATEMENT EXECUTE FUNCTION mcp_pruner.note_keys();
+`;
+
+const RECALL_COUNTING = `
   CREATE FUNCTION mcp_pruner.count_recall() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      INSERT INTO mcp_pruner.meter_delta VALUES ('stored_bytes', NEW.index_bytes + 256);
-    ELSIF TG_OP = 'UPDATE' THEN
-      INSERT INTO mcp_pruner.meter_delta VALUES ('stored_bytes', NEW.index_bytes - OLD.index_bytes);
+      INSERT INTO mcp_pruner.meter_delta VALUES ('stored_bytes', 256);
     ELSE
-      INSERT INTO mcp_pruner.meter_delta VALUES ('stored_bytes', -OLD.index_bytes - 256);
+      INSERT INTO mcp_pruner.meter_delta VALUES ('stored_bytes', -256);
       UPDATE mcp_pruner.recall SET newer = OLD.newer WHERE newer = OLD.id;
     END IF;
     RETURN NULL;
   END $$;
-  CREATE TRIGGER recall_counted AFTER INSERT OR DELETE OR UPDATE OF index_bytes ON mcp_pruner.recall
+  CREATE TRIGGER recall_counted AFTER INSERT OR DELETE ON mcp_pruner.recall
     FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_recall();
 `;

@@ -130,9 +130,8 @@ export const KEYS = `
 
 /**
  * Searchable tool results. A row is one text in one project, with the newest call that returned it, and lives as long
- * as its prune. `file` is the last part of the path; `about` is what the call requested, which is indexed too.
- * `indexed`: 0 waits, 1 is in the index, 2 is in the index under `indexed_about` and waits to be re-indexed. `newer` is
- * the row of a later result of the same call.
+ * as its prune. `about` is what the call requested, which is searched too. `newer` is the row of a later result of the
+ * same call.
  */
 export const RECALL = `
   CREATE TABLE main.recall (
@@ -141,23 +140,18 @@ export const RECALL = `
     prune INTEGER NOT NULL REFERENCES main.prune (id) ON DELETE CASCADE,
     tool TEXT NOT NULL,
     path TEXT NOT NULL,
-    file TEXT NOT NULL,
     about TEXT NOT NULL,
     call TEXT NOT NULL,
     seen_ms INTEGER NOT NULL,
     chars INTEGER NOT NULL,
     newer INTEGER,
-    indexed INTEGER NOT NULL DEFAULT 0,
-    indexed_about TEXT NOT NULL DEFAULT '',
-    index_bytes INTEGER NOT NULL DEFAULT 0,
     UNIQUE (project, prune)
   ) STRICT;
   CREATE INDEX recall_prune ON main.recall (prune);
   CREATE INDEX recall_call ON main.recall (project, call) WHERE call <> '';
   CREATE INDEX recall_tool ON main.recall (project, tool);
   CREATE INDEX recall_path ON main.recall (project, path);
-  CREATE INDEX recall_file ON main.recall (project, file) WHERE file <> '';
-  CREATE INDEX recall_waiting ON main.recall (id) WHERE indexed <> 1;
+  CREATE INDEX recall_project ON main.recall (project, id);
   CREATE TABLE main.recall_seen (
     recall INTEGER NOT NULL REFERENCES main.recall (id) ON DELETE CASCADE,
     conversation TEXT NOT NULL,

@@ -4,7 +4,21 @@ import { TABLES } from './tables.ts';
 
 /** The schema of a SQLite file, without the tables of parts. */
 export function sqliteSchema(): string {
-  return [TEXTS, sqliteDefinitions(TABLES), INDEX, COUNTING].join('');
+  return [TEXTS, sqliteDefinitions(TABLES), COUNTING, RECALL_COUNTING].join('');
+}
+
+/** What the upgrade of an earlier schema does before `upgrade`: the word index of recall goes. */
+export function sqliteUpgrade(): string {
+  return `
+  DROP TABLE recall_term;
+  DROP TABLE recall_word;
+  DROP TABLE recall_name;
+  DROP TRIGGER recall_added;
+  DROP TRIGGER recall_indexed;
+  DROP TRIGGER recall_removed;
+  UPDATE meter SET value = value - (SELECT coalesce(sum(index_bytes), 0) FROM recall) WHERE name = 'stored_bytes';
+  DELETE FROM meter WHERE name IN ('recalled', 'recalled_chars');
+  ${RECALL_COUNTING}`;
 }
 
 /** The tables of a part in a SQLite file. */
@@ -32,23 +46,9 @@ const TEXTS = `
   CREATE TABLE conversation_bytes (conversation TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/**
- * The recall index, without texts (`content=''`) or positions: matching lines are located in the original. Removing an
- * entry requires its text, so it precedes the text's deletion (`sqlite/recall-index.ts`); `secure-delete` also clears
- * the pages. The indexer merges after each step, because FTS5 allows at most 2,000 segments.
- */
-const INDEX = `
-  CREATE VIRTUAL TABLE recall_word USING fts5 (words, content='', detail=none, columnsize=0, tokenize='ascii');
-  CREATE VIRTUAL TABLE recall_name USING fts5 (names, content='', detail=none, columnsize=0, tokenize='trigram');
-  CREATE VIRTUAL TABLE recall_term USING fts5vocab (recall_word, row);
-  INSERT INTO recall_word (recall_word, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 64);
-  INSERT INTO recall_name (recall_name, rank) VALUES ('secure-delete', 1), ('automerge', 0), ('crisismerge', 64);
-`;
-
 /** Triggers that maintain the counters, so that each process sees deletions by others. */
 const COUNTING = `
-  INSERT INTO meter VALUES
-    ('store_id', abs(random() % 9007199254740991)), ('recalled', 0), ('recalled_chars', 0);
+  INSERT INTO meter VALUES ('store_id', abs(random() % 9007199254740991));
   CREATE TRIGGER snapshot_added AFTER INSERT ON snapshot BEGIN
     UPDATE meter SET value = value + 1 WHERE name = 'snapshots';
     UPDATE meter SET value = value + NEW.stored_bytes + 128 WHERE name = 'stored_bytes';
@@ -122,18 +122,14 @@ const COUNTING = `
     INSERT INTO key_change VALUES (NEW.id, (SELECT value FROM meter WHERE name = 'key_generation'))
       ON CONFLICT (key) DO UPDATE SET number = excluded.number;
   END;
+`;
+
+const RECALL_COUNTING = `
   CREATE TRIGGER recall_added AFTER INSERT ON recall BEGIN
-    UPDATE meter SET value = value + 1 WHERE name = 'recalled';
-    UPDATE meter SET value = value + NEW.chars WHERE name = 'recalled_chars';
-    UPDATE meter SET value = value + NEW.index_bytes + 256 WHERE name = 'stored_bytes';
-  END;
-  CREATE TRIGGER recall_indexed AFTER UPDATE OF index_bytes ON recall BEGIN
-    UPDATE meter SET value = value + NEW.index_bytes - OLD.index_bytes WHERE name = 'stored_bytes';
+    UPDATE meter SET value = value + 256 WHERE name = 'stored_bytes';
   END;
   CREATE TRIGGER recall_removed AFTER DELETE ON recall BEGIN
-    UPDATE meter SET value = value - 1 WHERE name = 'recalled';
-    UPDATE meter SET value = value - OLD.chars WHERE name = 'recalled_chars';
-    UPDATE meter SET value = value - OLD.index_bytes - 256 WHERE name = 'stored_bytes';
+    UPDATE meter SET value = value - 256 WHERE name = 'stored_bytes';
     UPDATE recall SET newer = OLD.newer WHERE project = OLD.project AND call = OLD.call AND call <> '' AND newer = OLD.id;
   END;
 `;

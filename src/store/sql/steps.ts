@@ -15,8 +15,6 @@ export type Step =
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
   /** Stores the originals of a batch, in SQLite only. The answer is `Committed`. */
   | { readonly kind: 'save'; readonly batch: StoreBatch }
-  /** Removes prunes of a project from an index that is separate from the rows of `recall`. */
-  | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
   /** Takes the next numbers of a log; other transactions wait for theirs until the commit. The answer is `Numbers`. */
   | { readonly kind: 'numbers'; readonly log: string; readonly count: number };
 
@@ -130,11 +128,6 @@ export function* erase(pruneIds: readonly string[]): Steps<number> {
 /** Stores the originals of a batch. SQLite only: PostgreSQL commits them in a separate statement. */
 export function* save(batch: StoreBatch): Steps<Committed> {
   return (yield { kind: 'save', batch }) as Committed;
-}
-
-/** Must be called before rows of `recall` are deleted. */
-export function* unindex(project: string, pruneIds: readonly string[]): Steps<void> {
-  yield { kind: 'unindex', project, pruneIds };
 }
 
 /** Reads of a store's tables in Common SQL. Each call is its own statement and may reject with `StoreUnavailable`. */

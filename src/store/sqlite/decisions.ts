@@ -1,6 +1,5 @@
 import type { Decision, NewDecision } from '../../core/ports.ts';
 import { decodeBody, encodeBody } from '../decision-codec.ts';
-import type { RecallIndex } from './recall-index.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
@@ -46,12 +45,10 @@ export interface Oldest {
 export class Decisions {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
-  readonly #recall: RecallIndex;
 
-  constructor(sql: Statements, snapshots: Snapshots, recall: RecallIndex) {
+  constructor(sql: Statements, snapshots: Snapshots) {
     this.#sql = sql;
     this.#snapshots = snapshots;
-    this.#recall = recall;
   }
 
   /** Finds decisions by key; unknown keys are skipped. */
@@ -158,7 +155,6 @@ export class Decisions {
   }
 
   #deletePrune(id: number): void {
-    this.#recall.dropOf(id);
     this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 

@@ -58,7 +58,7 @@ export class FileSql implements Sql {
   }
 
   #do(tables: Tables, step: Step): unknown {
-    const { sql, decisions, recall } = tables;
+    const { sql, decisions } = tables;
     switch (step.kind) {
       case 'rows':
         return sql.allOf(step.sql, step.values);
@@ -72,8 +72,6 @@ export class FileSql implements Sql {
         return decisions.erase(step.pruneIds);
       case 'save':
         return this.#save(tables, step.batch, this.nowMs());
-      case 'unindex':
-        return recall.forget(step.project, step.pruneIds);
       case 'numbers': {
         const last = sql.value('SELECT seq FROM sqlite_sequence WHERE name = ?', [step.log]) ?? 0;
         return { last, keep: this.#maxEvents } satisfies Numbers;

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { PartTables } from '../part-tables.ts';
 import { additions, FIRST_VERSION, type Migration, UPGRADED_VERSION, upgrade } from '../schema/migrations.ts';
-import { sqlitePart, sqliteSchema } from '../schema/sqlite.ts';
+import { sqlitePart, sqliteSchema, sqliteUpgrade } from '../schema/sqlite.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
 import { StoreFileError } from './errors.ts';
 
@@ -51,7 +51,7 @@ export function migrate(db: Database, known: readonly Migration[] = migrations):
     const step = db.transaction(() => {
       const version = versionOf(db);
       if (version >= migration.version) return; // another process has already migrated
-      db.exec(version === UPGRADED_VERSION ? sqliteDefinitions(upgrade) : migration.sql());
+      db.exec(version === UPGRADED_VERSION ? sqliteUpgrade() + sqliteDefinitions(upgrade) : migration.sql());
       db.pragma(`application_id = ${APPLICATION_ID}`);
       db.pragma(`user_version = ${migration.version}`);
     });

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
-import { RecallIndex } from './recall-index.ts';
 import { Segments } from './segment-reads.ts';
 import { Snapshots } from './snapshots.ts';
 import { Statements } from './statements.ts';
@@ -176,7 +175,6 @@ export interface Tables {
   readonly sql: Statements;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
-  readonly recall: RecallIndex;
   readonly marks: ServedAndRefused;
   readonly segments: Segments;
   readonly directives: DirectiveTable;
@@ -189,12 +187,10 @@ export interface Tables {
 export function tablesOn(db: Database): Tables {
   const sql = new Statements(db);
   const snapshots = new Snapshots(sql);
-  const recall = new RecallIndex(sql, snapshots);
   return {
     sql,
     snapshots,
-    decisions: new Decisions(sql, snapshots, recall),
-    recall,
+    decisions: new Decisions(sql, snapshots),
     marks: new ServedAndRefused(sql),
     segments: new Segments(sql),
     directives: new DirectiveTable(sql),

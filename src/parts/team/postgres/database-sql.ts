@@ -90,8 +90,6 @@ export class DatabaseSql implements Sql {
         return erasePrunes(client, step.pruneIds);
       case 'save':
         throw new Error('originals are committed in a statement of their own');
-      case 'unindex':
-        return undefined; // the index is part of the rows
       case 'numbers': {
         const next = 'SELECT mcp_pruner.next_seq($1, $2) AS last';
         const [row] = await client.query<{ last: number }>(next, [step.log, step.count]);

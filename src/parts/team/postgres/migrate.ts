@@ -8,7 +8,7 @@ import {
   UPGRADED_VERSION,
   upgrade,
 } from '../../../store/schema/migrations.ts';
-import { postgresPart, postgresSchema } from '../../../store/schema/postgres.ts';
+import { postgresPart, postgresSchema, postgresUpgrade } from '../../../store/schema/postgres.ts';
 import { postgresDefinitions } from '../../../store/sql/common-sql.ts';
 
 /** All migrations of a database, oldest first. */
@@ -46,7 +46,7 @@ export async function migrate(client: ClientBase, readonly: boolean, parts: read
     for (const { version, worksWith, sql } of migrations) {
       if (version <= found.version) continue;
       const isUpgrade = version === FIRST_VERSION && found.version === UPGRADED_VERSION;
-      await client.query(isUpgrade ? postgresDefinitions(upgrade) : sql());
+      await client.query(isUpgrade ? postgresUpgrade() + postgresDefinitions(upgrade) : sql());
       await client.query('INSERT INTO mcp_pruner.schema_version VALUES ($1, $2)', [version, worksWith]);
     }
     if (!readonly) for (const part of parts) await addTables(client, part);

@@ -1,14 +1,13 @@
 import type {
   RecallCandidate,
-  RecallFrequencies,
+  RecallFound,
   RecallQuery,
-  RecallScope,
   RecallStore,
   TaskScope,
 } from '../../../../core/ports/recall.ts';
 import { unsupported } from './narrowed.ts';
 
-const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map() };
+const NOTHING: RecallFound = { results: 0, meanChars: 1, withTerm: new Map(), candidates: [], more: false };
 
 /** Results, narrowed to some projects. Other projects appear empty. */
 export class NarrowedRecall implements RecallStore {
@@ -29,28 +28,13 @@ export class NarrowedRecall implements RecallStore {
 
   /** Results are recorded by the process that forwards the requests. */
   keep = unsupported;
-  merge = unsupported;
   stored = unsupported;
 
-  index(): Promise<boolean> {
-    return this.#unscoped.index();
-  }
-
-  isBehind(): Promise<boolean> {
-    return this.#unscoped.isBehind();
-  }
-
-  /** Word frequencies of one of the viewer's projects; other projects appear empty. */
-  frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
-    return this.#isMine(project) ? this.#unscoped.frequencies(project, terms) : Promise.resolve(NOTHING);
-  }
-
-  async candidates(query: RecallQuery): Promise<readonly RecallCandidate[]> {
-    return this.#isMine(query.project) ? this.#ownedOf(await this.#unscoped.candidates(query)) : [];
-  }
-
-  async waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]> {
-    return this.#isMine(scope.project) ? this.#ownedOf(await this.#unscoped.waiting(scope, limit)) : [];
+  /** Searches one of the viewer's projects; other projects appear empty. */
+  async find(query: RecallQuery): Promise<RecallFound> {
+    if (!this.#isMine(query.project)) return NOTHING;
+    const found = await this.#unscoped.find(query);
+    return { ...found, candidates: await this.#ownedOf(found.candidates) };
   }
 
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {
