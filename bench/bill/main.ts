@@ -2,10 +2,15 @@
  * What recorded sessions cost, whole, and what of the work still has its ground under it:
  *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]…
  *     [--dials] [--cold] [--kinds] [--lost] [--sample <facts> [--seed <word>]]
+ *   node bench/run.mjs bill <recordings.jsonl>… --seams [--cached .05]   simulated from the usage alone
  *   node bench/run.mjs bill --sessions <home folder> …   the sessions that the agents of this machine keep there
  *
  * Each conversation goes through the proxy's own code, request by request at the recorded times. A third of them, chosen by
  * a hash of their sessions, is held back: looked at only when a rule is settled.
+ *
+ * `--seams` shows what is left of the bill with compactions: by the provider where one task ends and the next begins, from a
+ * weight on; by the client at a length; and, as a control, at random requests. Pessimistic: a summary of 20,000 tokens instead
+ * of 10,000, and four reads of 5,000 again.
  *
  * `--dials` has a row for each setting of MCP_PRUNER_BOLDNESS, `--cold` for each of them one without and one with
  * MCP_PRUNER_COLD_STASH=provider. What Anthropic's API clears is simulated; sessions with models that check the history
@@ -13,6 +18,7 @@
  */
 import { parseArgs } from 'node:util';
 import { table } from '../../src/cli/table.ts';
+import type { Recording } from '../recordings/conversation.ts';
 import { ownRecordings } from '../recordings/own.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 import { rowNameOf } from './agents.ts';
@@ -20,6 +26,7 @@ import { ByKind } from './by-kind.ts';
 import { forwarderOf } from './forward.ts';
 import { measure } from './measure.ts';
 import { drawnFrom, factsOfCuts, type SampledFact, samplePage } from './sample.ts';
+import { SEAM_HEAD, SeamRows, turnsOf } from './seams.ts';
 import { HEAD, rowOf, type Sums, sumOf } from './sums.ts';
 
 const { values, positionals } = parseArgs({
@@ -33,6 +40,8 @@ const { values, positionals } = parseArgs({
     cold: { type: 'boolean' },
     kinds: { type: 'boolean' },
     lost: { type: 'boolean' },
+    seams: { type: 'boolean' },
+    cached: { type: 'string', default: '.1' },
     sample: { type: 'string' },
     seed: { type: 'string', default: '1' },
   },
@@ -66,16 +75,21 @@ const byKind = new ByKind();
 const facts: SampledFact[] = [];
 const rows: string[][] = [];
 
+/** The recordings of the wanted part and agent. */
+async function* recordings(): AsyncGenerator<Recording> {
+  const { sessions, part, agent: only } = values;
+  for await (const recording of sessions === undefined ? recordingsIn(positionals) : ownRecordings(sessions)) {
+    if (sessions === undefined && part !== 'all' && isUnseen(recording) !== (part === 'unseen')) continue;
+    if (only === undefined || only === recording.agent) yield recording;
+  }
+}
+
 /** Measures all recordings with some settings. @returns sums by agent */
 async function measureAll({ name, env: settings }: Variant): Promise<ReadonlyMap<string, readonly Sums[]>> {
   const byAgent = new Map<string, Sums[]>();
   let forwarder = await forwarderOf(settings);
   let count = 0;
-  const { sessions, part, agent: only } = values;
-  for await (const recording of sessions === undefined ? recordingsIn(positionals) : ownRecordings(sessions)) {
-    const { agent } = recording;
-    if (sessions === undefined && part !== 'all' && isUnseen(recording) !== (part === 'unseen')) continue;
-    if (only !== undefined && only !== agent) continue;
+  for await (const recording of recordings()) {
     if (++count % STORE_RECORDINGS === 0) {
       await forwarder.close();
       forwarder = await forwarderOf(settings);
@@ -94,9 +108,17 @@ async function measureAll({ name, env: settings }: Variant): Promise<ReadonlyMap
   return byAgent;
 }
 
+/** Simulates compactions of all recordings with usage. */
+async function seamTable(): Promise<string> {
+  const found = new SeamRows();
+  for await (const recording of recordings()) found.add(recording.agent, turnsOf(recording, Number(values.cached)));
+  return table([SEAM_HEAD, ...found.rows()]);
+}
+
 let measured: ReadonlyMap<string, readonly Sums[]> = new Map();
-for (const variant of variants()) measured = await measureAll(variant);
-if (values.sample === undefined) {
+if (values.seams === true) process.stdout.write(`${await seamTable()}\n`);
+else for (const variant of variants()) measured = await measureAll(variant);
+if (values.seams !== true && values.sample === undefined) {
   process.stdout.write(`${table([HEAD, ...rows])}\n`);
   for (const [agent, each] of measured) {
     const { untimed, sessions } = sumOf(each);
@@ -104,4 +126,5 @@ if (values.sample === undefined) {
     process.stdout.write(`${agent}: ${untimed} of ${sessions} have no times, so that their caches never expire\n`);
   }
   if (values.kinds === true) process.stdout.write(`\n${byKind.table()}\n`);
-} else process.stdout.write(samplePage(drawnFrom(facts, Number(values.sample), values.seed)));
+} else if (values.seams !== true)
+  process.stdout.write(samplePage(drawnFrom(facts, Number(values.sample), values.seed)));

@@ -23,7 +23,7 @@ const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readon
     takes: ['since', 'run', 'tool', 'kind', 'once', 'json'],
     show: async (call, io) => (await import('./live.ts')).liveView(call, io),
   },
-  sessions: { takes: ['since', 'share', 'json'], show: sessionsView },
+  sessions: { takes: ['since', 'share', 'pessimistic', 'json'], show: sessionsView },
   from: { takes: ['json'], show: async (call, io) => (await import('./from.ts')).comparedView(call, io) },
 };
 /** Options of the default report. */
@@ -51,6 +51,7 @@ const options: Readonly<Record<string, Option>> = {
   csv: { type: 'boolean', doc: 'with --by: print CSV' },
   html: { type: 'string', value: '<file>', doc: 'write a self-contained HTML file' },
   share: { type: 'boolean', doc: 'with --sessions: a block of figures to post, without paths, names or texts' },
+  pessimistic: { type: 'boolean', doc: 'with --sessions: compactions with long summaries, and files read again' },
   from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
   run: { type: 'string', value: '<id>', doc: 'with --live: only this run (a conversation)' },
   tool: { type: 'string', value: '<name>', doc: 'with --live: only results of this tool' },

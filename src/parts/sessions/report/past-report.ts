@@ -64,6 +64,16 @@ export interface PastLimit {
   readonly sessions: readonly { readonly session: string; readonly project: string; readonly used: number }[];
 }
 
+/** What the sessions would have cost, had they been compacted otherwise. */
+export interface SessionThreshold {
+  /** Length in tokens at which clients compact; `seam`: by the provider, where a task ends; `client`: as it was. */
+  readonly tokens: number | 'seam' | 'client';
+  readonly usd: number;
+  /** Part of the bill that is left. */
+  readonly share: number;
+  readonly compactions: number;
+}
+
 /** The complete result of `report --sessions`. */
 export interface SessionsReport {
   /** Session files that were read. */
@@ -79,6 +89,9 @@ export interface SessionsReport {
   /** Subscription usage, for agents that record it (Codex). */
   readonly limits: readonly PastLimit[];
   readonly report: PastReport;
+  /** `thresholds` are simulated from the usage of the sessions. */
+  readonly simulated: true;
+  readonly thresholds: readonly SessionThreshold[];
 }
 
 /** Sums up figures by name. */

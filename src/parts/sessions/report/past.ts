@@ -2,6 +2,7 @@ import type { Settings } from '../../../config/settings.ts';
 import type { Clock } from '../../../core/ports.ts';
 import type { Reading } from '../../../ledger/limits/attribution.ts';
 import type { Prices } from '../../../ledger/prices.ts';
+import { type Leftover, USUAL } from '../../../ledger/thresholds.ts';
 import type { Session, SessionRequest } from '../readers/recorded.ts';
 import { ENOUGH_TOKENS, ownScales, Scales } from '../readers/scale.ts';
 import type { SessionFile } from './found.ts';
@@ -9,6 +10,7 @@ import { pastLimits } from './limits.ts';
 import { PastBill, wentThroughProxy } from './past-bill.ts';
 import type { SessionsReport } from './past-report.ts';
 import { Rehearsal, type Rehearsed } from './rehearsal.ts';
+import { WhatIf } from './what-if.ts';
 
 /** Practically unlimited, because no client waits. */
 const TIMEOUT_MS = 600_000;
@@ -21,6 +23,8 @@ export interface PastOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly prices: Prices;
+  /** What simulated compactions leave behind. Default: a summary. */
+  readonly leftover?: Leftover;
   /** Whether this machine's store contains any of these cuts; `null` without a store. */
   readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
   /** @param done - number of finished files; fractions are parts of a file */
@@ -32,6 +36,7 @@ export class Past {
   readonly #options: PastOptions;
   readonly #settings: Settings;
   readonly #bill: PastBill;
+  readonly #whatIf: WhatIf;
   readonly #scales = new Scales();
   readonly #keys = new Set<string>();
   readonly #agents = new Map<string, number>();
@@ -45,6 +50,7 @@ export class Past {
     this.#options = options;
     this.#settings = { ...options.settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
     this.#bill = new PastBill(options.prices);
+    this.#whatIf = new WhatIf(options.prices);
   }
 
   /** @param files - oldest first; a request in several files counts in the first one */
@@ -66,6 +72,8 @@ export class Past {
       throughProxy: this.#throughProxy,
       agents: Object.fromEntries(this.#agents),
       limits: pastLimits(this.#limits),
+      simulated: true,
+      thresholds: this.#whatIf.thresholds(this.#options.leftover ?? USUAL),
       report: this.#bill.report(new Date(sinceMs).toISOString().slice(0, 10)),
     };
   }
@@ -93,6 +101,7 @@ export class Past {
     for (const reading of limits) if (reading.endedMs >= sinceMs) this.#limits.push(reading);
     const went = wentThroughProxy(requests) || (await this.#isKnown(file, requests));
     if (went) this.#throughProxy++;
+    this.#whatIf.add(requests.filter((_, i) => counted[i] === true));
     const looked = lookedAt(requests, counted);
     const scales = this.#scales.ofSession(requests);
     try {

@@ -2,6 +2,7 @@ import { type Call, type Io, painter } from '../../../cli/command.ts';
 import { ProgressBar } from '../../../cli/progress.ts';
 import { readSettings } from '../../../cli/read-settings.ts';
 import type { Settings } from '../../../config/settings.ts';
+import { PESSIMISTIC, USUAL } from '../../../ledger/thresholds.ts';
 import { sessionFiles } from './places.ts';
 import { shareText } from './share.ts';
 import { nothingText, sessionsText } from './text.ts';
@@ -25,6 +26,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   try {
     const past = new Past({
       ...{ settings, clock: io.clock, prices: pricesOf(settings) },
+      leftover: call.values.pessimistic === true ? PESSIMISTIC : USUAL,
       isKnown: store?.isKnown ?? null,
       onProgress: (done, agent) => bar.show(done, agent),
     });

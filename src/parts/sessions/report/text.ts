@@ -4,7 +4,7 @@ import { money, percent } from '../../../cli/report/words.ts';
 import { table, wrap } from '../../../cli/table.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';
 import { limitLines } from './limits.ts';
-import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
+import type { PastReport, PastTotals, SessionsReport, SessionThreshold } from './past-report.ts';
 import { PLACES } from './places.ts';
 
 /** Maximum line length on any terminal. */
@@ -37,6 +37,7 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
     [paint('bold', `Your sessions since ${report.sinceDay}`), wrapped(whoWords(found)), ...report.notes.map(wrapped)],
     billLines(found).map(wrapped),
     costLines(report).map(wrapped),
+    thresholdLines(found.thresholds, width).map(printable),
     limitLines(found.limits).map(wrapped),
     tableLines(
       'project',
@@ -116,6 +117,37 @@ function costLines({ misses, compactions, rereads, offered }: PastReport): strin
 function fewOf(names: readonly string[]): string {
   const shown = names.slice(0, 3).join(', ');
   return names.length > 3 ? `${shown}, …` : shown;
+}
+
+/** One line per rule, and the cheapest one as a sentence. */
+function thresholdLines(thresholds: readonly SessionThreshold[], width: number): string[] {
+  const today = thresholds.find(({ tokens }) => tokens === 'client');
+  if (today === undefined) return [];
+  const rows = thresholds.map((one) => [
+    thresholdName(one),
+    money(one.usd),
+    percent(one.share),
+    count(one.compactions),
+  ]);
+  const best = thresholds.reduce((a, b) => (b.usd < a.usd ? b : a));
+  return [
+    table([['compacted (simulated)', 'spent', 'of today', 'compactions'], ...rows], { width }),
+    ...(best === today ? [] : [wrap(bestWords(best, today), width, 2)]),
+  ];
+}
+
+function thresholdName({ tokens }: SessionThreshold): string {
+  if (tokens === 'client') return 'as your clients did';
+  return tokens === 'seam' ? 'where a task ends' : `at ${tokens / 1_000}k tokens`;
+}
+
+/** What to do about it. */
+function bestWords(best: SessionThreshold, today: SessionThreshold): string {
+  const { tokens, usd, compactions } = best;
+  const saves = `would have cost ${money(usd)} instead of ${money(today.usd)}, for ${plural(compactions, 'compaction')} (simulated)`;
+  return tokens === 'seam'
+    ? `Compacting where a task ends ${saves}: run /compact there`
+    : `Compacting at ${Number(tokens) / 1_000}k tokens ${saves}`;
 }
 
 function tableLines(title: string, rows: readonly (PastTotals & { name: string })[], width: number): string[] {
