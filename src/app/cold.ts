@@ -9,15 +9,15 @@ import { ColdStash, type ColdStashSetting } from '../gc/cold/cold-stash.ts';
 import { LastAnswers } from '../gc/cold/last-answers.ts';
 import type { StepOptions } from '../gc/take-step.ts';
 import { type ProviderName, providerFacts } from '../wires/providers/facts.ts';
-import type { Context } from './context.ts';
+import { type Context, requestIds } from './context.ts';
 
 /** Components for putting old results aside while the provider's cache is cold. */
 export interface Cold {
   readonly books: ColdBooks;
   /** Whether a provider is on this machine or the local network. */
   isLocal(wire: string, cloud?: ProviderName): boolean;
-  /** Returns the collector that puts old results aside. */
-  collector(options: StepOptions): ColdStash;
+  /** Returns the collector that puts old results aside, and what it needs to know about requests. */
+  ports(options: StepOptions): { readonly coldCollector: ColdStash; readonly sent: LastAnswers };
 }
 
 /** Provider of each wire that does not belong to a cloud. */
@@ -30,7 +30,10 @@ export function openCold(
   { settings, store, clock, failures, projectBook }: Context & { readonly projectBook: ProjectBook },
   count: (sums: readonly SumGroup[]) => void,
 ): Cold {
-  const answers = new LastAnswers(store.ledger);
+  const onFailure = failures.of('segments');
+  const settingOf = (project: string): ColdStashSetting => projectBook.coldStashOf(project);
+  const isOn = (project: string): boolean => settingOf(project) !== 'off';
+  const answers = new LastAnswers({ ledger: store.ledger, isOn, process: requestIds()(), onFailure });
   const marks = new StoredMarks(store);
   const local = new Set(
     providerFacts.flatMap(({ name, key }) => {
@@ -39,13 +42,14 @@ export function openCold(
     }),
   );
   const isLocal = (wire: string, cloud = providerOf.get(wire)): boolean => cloud !== undefined && local.has(cloud);
-  const onFailure = failures.of('segments');
   const books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
   const moments = new ColdMoments(answers, isLocal);
-  const settingOf = (project: string): ColdStashSetting => projectBook.coldStashOf(project);
   return {
     books,
     isLocal,
-    collector: (options) => new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
+    ports: (options) => ({
+      sent: answers,
+      coldCollector: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
+    }),
   };
 }

@@ -30,7 +30,7 @@ export function segmentsOf(
   const collector = new ContextBudget({ ...options, tokens, thresholds, marks: new StoredMarks(store), stashId });
   return {
     directives: new DirectiveBook(store.segments),
-    coldCollector: cold.collector(options),
+    ...cold.ports(options),
     collector: tokens === 0 ? undefined : collector,
     costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };

@@ -65,6 +65,12 @@ export class MemoryLedger implements LedgerStore {
     return [];
   }
 
+  async noteSent(): Promise<void> {}
+
+  async lastSent(): Promise<[]> {
+    return [];
+  }
+
   async conversations(): Promise<[]> {
     return [];
   }

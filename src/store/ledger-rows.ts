@@ -22,6 +22,11 @@ export function noteName(name: string): string {
   return `note\n${name}`;
 }
 
+/** Lineage of the states that say when a conversation was last sent. They are erased with their conversation. */
+export function sentLineage(project: string, conversationId: string): string {
+  return `conversation\n${project}\n${conversationId}\nsent`;
+}
+
 const MAX_NAME_CHARS = 200;
 
 /** Column and value of each turn field, in table order. Counts are integers, so estimates are rounded. */

@@ -6,6 +6,7 @@ import type {
   LedgerStore,
   LedgerSum,
   RequestsCost,
+  SentHead,
   Settled,
   SettleQuery,
   SettleWork,
@@ -22,6 +23,7 @@ import {
   plainProject,
   SELECTED_CONVERSATION,
   SELECTED_TURN,
+  sentLineage,
   TURN_COLUMNS,
   type TurnRow,
   turnCells,
@@ -136,6 +138,21 @@ export class StoredLedger implements LedgerStore {
       [conversationId, project, project, after, after, bounded(limit)],
     );
     return rows.map(turnOf);
+  }
+
+  async noteSent(project: string, conversationId: string, { atMs, ...sent }: SentHead): Promise<void> {
+    const { model, tools, system, summary = '' } = sent;
+    const lineage = sentLineage(project, conversationId);
+    const row = [`${lineage}\n${[model, tools, system, summary].join(' ')}`, lineage, Math.trunc(atMs), 1];
+    await this.#transactions.write(() => each(PUT_STATE, [[...row, JSON.stringify(sent)]]), { background: 'ledger' });
+  }
+
+  async lastSent(project: string, conversationId: string): Promise<readonly SentHead[]> {
+    const rows = await this.#rows.all<{ readonly atMs: number; readonly data: string }>(
+      `SELECT at_ms AS "atMs", data FROM main.ledger_state WHERE lineage = ? AND lineage <> '' ORDER BY at_ms DESC LIMIT 6`,
+      [sentLineage(project, conversationId)],
+    );
+    return rows.map(({ atMs, data }) => ({ ...(JSON.parse(data) as Omit<SentHead, 'atMs'>), atMs: Number(atMs) }));
   }
 
   async costOf(requestIds: readonly string[]): Promise<RequestsCost> {

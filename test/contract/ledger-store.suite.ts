@@ -47,6 +47,24 @@ const sum = (over: Partial<LedgerSum>): LedgerSum => ({
 /** What the ledger of any store must do. */
 export function ledgerContract(name: string, open: () => Promise<StoreHandle>): void {
   describe(`the ledger of ${name}`, () => {
+    it('knows when a conversation was last sent with each head, and returns turns of one project', async () => {
+      const { ledger } = await open();
+      const head = { model: 'm', tools: 't', system: 's', summary: '', lifetimeMs: null, process: 'one' };
+      expect(await ledger.lastSent('web', 'c1')).toEqual([]);
+      await ledger.noteSent('web', 'c1', { ...head, atMs: 10.5 });
+      await ledger.noteSent('web', 'c1', { ...head, tools: 'u', atMs: 20 });
+      await ledger.noteSent('web', 'c1', { ...head, lifetimeMs: 5, process: 'two', atMs: 30 });
+      await ledger.noteSent('api', 'c1', { ...head, atMs: 40 });
+      expect(await ledger.lastSent('web', 'c1')).toEqual([
+        { ...head, lifetimeMs: 5, process: 'two', atMs: 30 },
+        { ...head, tools: 'u', atMs: 20 },
+      ]);
+      await ledger.add([aTurn('r1', { project: 'web' }), aTurn('r2', { project: 'api' })], []);
+      expect(
+        (await ledger.turns({ conversationId: 'c1', project: 'api', limit: 9 })).map((one) => one.requestId),
+      ).toEqual(['r2']);
+    });
+
     it('keeps the settings of projects as numbered rows, the newest of which applies', async () => {
       const { projectSettings: store } = await open();
       expect([await store.version(), await store.current()]).toEqual([0, []]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { HeadSums } from '../../src/core/ports/segments.ts';
 import { checksumsOf } from '../../src/core/request/head-sums.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
@@ -31,6 +32,8 @@ class Session {
   /** Sends the conversation and receives an answer. */
   async send(facts: AnswerFacts = {}) {
     const { replica, work } = this;
+    const { model, tools, system, summary } = facts;
+    replica.sentHead = JSON.parse(JSON.stringify({ model, tools, system, summary })) as Partial<HeadSums>;
     const rewritten = await replica.send(work.messages);
     this.answer(rewritten, facts);
     return rewritten;
@@ -175,12 +178,12 @@ describe('a conversation that continues after its cache has expired', () => {
     ['an hour and five minutes if it was written for an hour', {}, 64, 66],
     ['for ever if the upstream is on this machine', { isLocal: true }, 64, 0],
   ])('has, after a restart, a cache that lives %s', async (_, parts, warm, cold) => {
-    const [clock, store] = [manualClock(), openStore()];
-    const before = new Session({ clock, store }).read(14);
-    const { conversationId } = await before.send();
-    const turn = { ...turnOf(conversationId, clock.now), wire: 'messages', write1h: 5_000 };
-    await store.ledger.add([turn], []);
     const sentAfter = async (minutes: number): Promise<number[]> => {
+      const [clock, store] = [manualClock(), openStore()];
+      const before = new Session({ clock, store }).read(14);
+      const { conversationId } = await before.send();
+      const turn = { ...turnOf(conversationId, clock.now), wire: 'messages', write1h: 5_000 };
+      await store.ledger.add([turn], []);
       clock.now = turn.atMs + minutes * MINUTE;
       const after = new Replica({ cold: 'on', minPruneChars: 1e9, clock, store, ...parts });
       return aside(await after.send(before.work.messages));
@@ -368,6 +371,48 @@ describe('an answer that another process received', () => {
     await store.ledger.add([turnOf(main.conversationId, clock.now)], []);
     expect((await session.pause(25).send()).body.equals(main.body)).toBe(true);
     expect(session.replica.steps).toEqual([]);
+  });
+});
+
+describe('a turn that the ledger does not know yet', () => {
+  const summary = 'This session is being continued from a previous conversation that ran out of context.';
+
+  it.each<[string, (session: Session) => Promise<void>]>([
+    [
+      'of a conversation that a summary opened',
+      async ({ work }) => {
+        work.messages[1] = { role: 'user', content: summary };
+      },
+    ],
+    [
+      'after a pause',
+      async (session) => {
+        const { conversationId } = await session.replica.send(session.work.messages);
+        await session.replica.store.ledger.add([turnOf(conversationId, session.replica.clock.now)], []);
+        session.pause(31);
+      },
+    ],
+    [
+      'after a change of the model',
+      async ({ work, replica }) => {
+        const { conversationId } = await replica.send(work.messages);
+        await replica.store.ledger.add([{ ...turnOf(conversationId, replica.clock.now), model: 'another' }], []);
+      },
+    ],
+  ])('%s keeps the cache warm for the next one on another process', async (_, begin) => {
+    const [clock, store] = [manualClock(), openStore()];
+    const session = new Session({ clock, store });
+    await begin(session);
+    session.work.tool('read_file', { path: 'src/large.ts' }, sourceFile(40, 99), 'Now the large one.');
+    const { body } = await session.read(4).replica.send(session.work.messages);
+    const sent = messageBytes(body);
+    clock.now += 4_000; // its process was killed, or writes its ledger later
+    const other = new Replica({ cold: 'on', minPruneChars: 1e9, clock, store });
+    const next = await other.send(session.read(2, 4).work.messages);
+    expect(messageBytes(next.body).subarray(0, sent.length).equals(sent)).toBe(true);
+    expect(other.steps).toEqual([]);
+    clock.now += 31 * MINUTE;
+    expect(aside(await other.send(session.work.messages))).toEqual([3]);
   });
 });
 

@@ -2,7 +2,7 @@ import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { SumGroup } from '../../src/core/ports/ledger-store.ts';
-import type { RequestScope } from '../../src/core/ports/segments.ts';
+import type { HeadSums, RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -46,6 +46,9 @@ export interface ReplicaParts {
   readonly neverPruneTool?: (name: string) => boolean;
 }
 
+/** Number of replicas so far, which is part of their names. */
+let replicas = 0;
+
 /** One process on a store: its pipeline, its memory and its tools. */
 export class Replica {
   readonly clock: ReturnType<typeof manualClock>;
@@ -55,6 +58,8 @@ export class Replica {
   readonly steps: TakenStep[] = [];
   readonly failures: unknown[] = [];
   readonly sums: SumGroup[] = [];
+  /** What the head of a request is recorded as, where that differs. */
+  sentHead: Partial<HeadSums> = {};
   readonly answers: LastAnswers;
   readonly marks: StoredMarks;
   readonly books: ColdBooks;
@@ -81,7 +86,12 @@ export class Replica {
     const onStep = (step: TakenStep): void => void this.steps.push(step);
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };
-    this.answers = new LastAnswers(store.ledger);
+    this.answers = new LastAnswers({
+      ledger: store.ledger,
+      isOn: () => parts.cold !== 'off',
+      process: `replica ${++replicas}`,
+      onFailure,
+    });
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
     const thresholds = parts.thresholds ?? { of: () => undefined };
@@ -118,7 +128,12 @@ export class Replica {
       memoBytes: 10_000_000,
       segments: {
         directives: new DirectiveBook(store.segments),
-        ...(parts.cold && { coldCollector: cold(parts.cold) }),
+        ...(parts.cold && {
+          coldCollector: cold(parts.cold),
+          sent: {
+            sending: (about) => answers.sending({ ...about, head: () => ({ ...about.head(), ...this.sentHead }) }),
+          },
+        }),
         ...(tokens !== 0 && { collector }),
         ...(parts.paying && { costCollector: new PayingSteps(options) }),
       },

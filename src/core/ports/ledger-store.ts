@@ -1,4 +1,5 @@
 import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
+import type { HeadSums } from './segments.ts';
 
 /**
  * A sum for one day (UTC, `YYYY-MM-DD`), project and slice. `slice` says what `key` refers to: nothing (`all`), a
@@ -130,6 +131,16 @@ export interface SpentDollars {
   readonly dollars: number;
 }
 
+/** When a conversation was last sent with a request head, which a provider caches separately. */
+export interface SentHead extends HeadSums {
+  /** Epoch milliseconds. */
+  readonly atMs: number;
+  /** Time after which the provider drops its cache, in milliseconds; `null` if not known. */
+  readonly lifetimeMs: number | null;
+  /** Random id of the process that sent it. */
+  readonly process: string;
+}
+
 /** Total bill of some requests. */
 export interface RequestsCost {
   /** Number of billed requests, and how many of them have no price. */
@@ -178,6 +189,10 @@ export interface LedgerStore {
     readonly newestFirst?: boolean;
     readonly limit: number;
   }): Promise<readonly LedgerTurn[]>;
+  /** Records that a conversation is being sent. A turn is added later, and never if its process is killed before. */
+  noteSent(project: string, conversationId: string, sent: SentHead): Promise<void>;
+  /** When a conversation was last sent, by head, newest first; at most 6. */
+  lastSent(project: string, conversationId: string): Promise<readonly SentHead[]>;
   /** Conversations with a request since `sinceMs`, most recently active first, at most `limit`. */
   conversations(query: {
     readonly sinceMs: number;

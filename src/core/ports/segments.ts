@@ -265,6 +265,8 @@ export interface CollectedRequest {
   /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
   readonly messages: number;
+  /** Name of the wire. */
+  readonly wire: string;
   readonly head: () => HeadSums;
   /** Arrival time. */
   readonly nowMs: number;
@@ -276,6 +278,7 @@ export interface OverTokenBudget {
   readonly request: SeenRequest;
   /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
+  readonly wire: string;
   readonly head: () => HeadSums;
   readonly nowMs: number;
   /** Returns a parsed message as the client sent it. */
@@ -298,11 +301,18 @@ export interface Collector {
   collect(over: OverTokenBudget): Promise<boolean>;
 }
 
+/** Records which conversations are sent, for processes that do not receive their answers. */
+export interface SentWatch {
+  /** Called before a request is forwarded. Returns at once. */
+  sending(request: CollectedRequest): void;
+}
+
 /** Segment-related ports of the request pipeline. */
 export interface SegmentPorts {
   readonly directives: Directives;
   /** Puts old results aside when the provider's cache is cold. */
   readonly coldCollector?: Collector;
+  readonly sent?: SentWatch;
   /** Keeps conversations within a token budget. */
   readonly collector?: Collector;
   /** Stashes segments if that saves money. Runs only while the conversation is within its token budget. */

@@ -54,9 +54,9 @@ export class CollectStage {
     const all = read.first > 0 ? await rerunWhole() : persisted;
     if (all === null) return false;
     try {
-      const { scope, tokens, head, nowMs } = size;
+      const { scope, tokens, wire, head, nowMs } = size;
       return await collector.collect({
-        ...{ scope, tokens, head, nowMs, step },
+        ...{ scope, tokens, wire, head, nowMs, step },
         request: this.#seen(all),
         messageAt: (ordinal) => messageAt(persisted, ordinal),
         shareFrom: sharesOf(persisted),
@@ -87,11 +87,11 @@ export class CollectStage {
 }
 
 /** Builds a collector's view of a request. */
-export function collectedRequest({ body, read, scope, state }: ReadRequest): CollectedRequest {
+export function collectedRequest({ body, dialect, read, scope, state }: ReadRequest): CollectedRequest {
   const { messages, shownId: conversationId, scanned, model } = read;
   return {
     head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
-    ...{ scope, conversationId, messages: messages.length, nowMs: state.now, tokens: 0 },
+    ...{ scope, conversationId, messages: messages.length, wire: dialect.name, nowMs: state.now, tokens: 0 },
   };
 }
 

@@ -11,7 +11,7 @@ import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { LateRecords } from '../sent/late-records.ts';
 import { SentMemory } from '../sent/records.ts';
-import { CollectStage, countsTokens, decidedSegments, directRequest } from './collect.ts';
+import { CollectStage, collectedRequest, countsTokens, decidedSegments, directRequest } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
@@ -92,6 +92,10 @@ export class RequestPipeline {
     const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
     const last = isCollected ? await this.#run(incoming, policies) : first;
     if (!isPersisted(last)) return last;
+    const { purpose = 'generate' } = incoming;
+    // nothing is stashed where the provider verifies the history, so nobody asks for the record
+    if (purpose === 'generate' && last.request.binding !== 'verified')
+      this.#options.segments?.sent?.sending(collectedRequest(last.request));
     return this.#remember(last);
   }
 

@@ -38,11 +38,12 @@ export class ColdMoments {
   async causeOf({
     scope: { project },
     conversationId,
+    wire,
     head,
     nowMs,
   }: Omit<CollectedRequest, 'tokens' | 'messages'>): Promise<ColdCause | null> {
     // another process, or this one before a restart, may have received an answer that keeps the cache warm
-    const last = await this.#answers.read(project, conversationId, this.#isLocal);
+    const last = await this.#answers.read(project, conversationId, this.#isLocal, wire);
     const cause = causeOf(last, head(), nowMs);
     // while the cache is warm, a later request after the same answer may still arrive too late
     if (cause !== null || last.length === 0)

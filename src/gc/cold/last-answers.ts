@@ -1,10 +1,11 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
+import type { FailureReporter } from '../../base/failures.ts';
 import type { LedgerStore } from '../../core/ports/ledger-store.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
-import type { HeadSums } from '../../core/ports/segments.ts';
+import type { CollectedRequest, HeadSums, SentWatch } from '../../core/ports/segments.ts';
 import { conversationKey } from '../keys.ts';
 
-/** An answer in a conversation: end time, request head, and cache lifetime. */
+/** An answer in a conversation, or a request whose answer is not known: its time, request head, and cache lifetime. */
 export interface LastAnswer extends HeadSums {
   readonly atMs: number;
   /** Time after which the provider drops its cache; `Infinity` if caching is not time-based. */
@@ -17,41 +18,69 @@ const HOUR_MS = 60 * MINUTE_MS;
 const MARGIN_MS = 5 * MINUTE_MS;
 const SHORT_MS = 6 * MINUTE_MS;
 const UNKNOWN_MS = 30 * MINUTE_MS;
+/** The longest lifetime of a breakpoint. */
+const LONGEST_MS = HOUR_MS + MARGIN_MS;
 /** Number of turns read to determine the cache lifetime. */
 const TURNS = 20;
 const MAX_CONVERSATIONS = 10_000;
 /** Maximum number of remembered models and heads per conversation. */
 const MAX_HEADS = 6;
+/** A conversation is recorded as sent at most this often per head; shorter than every margin above. */
+const SENT_MS = MINUTE_MS;
 
 type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'cacheUpTo' | 'cacheHourUpTo'> &
   HeadSums & { readonly retentionHours?: number | undefined };
 
-/** Known answers of one conversation. */
-interface Noted {
-  /** Time since which this process has recorded all its answers; earlier ones are only in the ledger. */
-  readonly sinceMs: number;
-  /** Newest first. */
-  readonly answers: readonly LastAnswer[];
+export interface LastAnswersOptions {
+  readonly ledger: Pick<LedgerStore, 'turns' | 'noteSent' | 'lastSent'>;
+  /** Whether requests of a project are recorded. */
+  readonly isOn: (project: string) => boolean;
+  /** Unique name of this process. */
+  readonly process: string;
+  readonly onFailure: FailureReporter;
 }
 
 /**
  * Remembers the last answer of each conversation per request head: side requests of a client (a title, a plan by
- * another model) have separate caches. Answers before a restart and of other processes come from the ledger, which
- * lacks their tools and instructions.
+ * another model) have separate caches. Answers before a restart and of other processes come from the ledger. It lacks
+ * their tools and instructions, and it is written seconds later, or never if the process is killed. So each request is
+ * also recorded before it is sent.
  */
-export class LastAnswers {
-  readonly #turns: Pick<LedgerStore, 'turns'>;
-  readonly #noted = new BoundedMap<string, Noted>(MAX_CONVERSATIONS);
+export class LastAnswers implements SentWatch {
+  readonly #options: LastAnswersOptions;
+  readonly #noted = new BoundedMap<string, readonly LastAnswer[]>(MAX_CONVERSATIONS);
   /** Tokens that would have been put aside at the last request, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
-  constructor(turns: Pick<LedgerStore, 'turns'>) {
-    this.#turns = turns;
+  /** When each head of a conversation was last recorded as sent. */
+  readonly #recorded = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+
+  constructor(options: LastAnswersOptions) {
+    this.#options = options;
+  }
+
+  /** Records that a conversation is being sent. Not awaited: the next turn only begins after the answer. */
+  sending({ scope: { project }, conversationId, head, nowMs }: CollectedRequest): void {
+    const { ledger, isOn, process, onFailure } = this.#options;
+    if (conversationId === '' || !isOn(project)) return;
+    const conversation = conversationKey(project, conversationId);
+    const { model, tools, system, summary = '' } = head();
+    const key = [conversation, model, tools, system, summary].join('\n');
+    const before = this.#recorded.get(key);
+    if (before !== undefined && Math.abs(nowMs - before) < SENT_MS) return;
+    this.#recorded.set(key, nowMs);
+    const answers = this.#noted.get(conversation) ?? [];
+    const lifetimeMs = answers.find((answer) => answer.model === model)?.lifetimeMs ?? null;
+    const sent = { atMs: nowMs, lifetimeMs: Number.isFinite(lifetimeMs) ? lifetimeMs : null, process };
+    ledger.noteSent(project, conversationId, { ...sent, model, tools, system, summary }).catch((cause: unknown) => {
+      this.#recorded.delete(key);
+      onFailure('not_collected', cause);
+    });
   }
 
   /** Answers known to this process, newest first; `undefined` if the ledger may have more. */
   known(project: string, conversationId: string): readonly LastAnswer[] | undefined {
-    return this.#noted.get(conversationKey(project, conversationId))?.answers;
+    return this.#noted.get(conversationKey(project, conversationId));
   }
 
   /** Records an answer. @param isLocal - whether the upstream is local and its cache has no time limit */
@@ -59,11 +88,11 @@ export class LastAnswers {
     const { project, conversationId, model, tools, system, summary = '' } = facts;
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
     const key = conversationKey(project, conversationId);
-    const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: atMs, answers: [] };
+    const answers = this.#noted.get(key) ?? [];
     const head = { model, tools, system, summary };
     const others = answers.filter((one) => !isSame(one, head));
     const latest = [{ atMs, lifetimeMs, ...head }, ...others].slice(0, MAX_HEADS);
-    this.#noted.set(key, { sinceMs, answers: latest });
+    this.#noted.set(key, latest);
   }
 
   /** Tokens that would have been put aside in the answered request. Returned only once. */
@@ -80,8 +109,8 @@ export class LastAnswers {
   }
 
   /**
-   * Adds answers that only the ledger has: per model, the last one from before this process's records, or from another
-   * process since.
+   * Adds what only the store has: for each head the last request, and for each model the last answer, from before this
+   * process's records or from another process since.
    *
    * @returns newest first; empty if there are none
    * @throws StoreUnavailable
@@ -90,23 +119,37 @@ export class LastAnswers {
     project: string,
     conversationId: string,
     isLocal: (wire: string) => boolean,
+    wire: string,
   ): Promise<readonly LastAnswer[]> {
-    const turns = await this.#turns.turns({ conversationId, project, newestFirst: true, limit: TURNS });
+    const { ledger } = this.#options;
+    const [turns, sent] = await Promise.all([
+      ledger.turns({ conversationId, project, newestFirst: true, limit: TURNS }),
+      ledger.lastSent(project, conversationId),
+    ]);
     const key = conversationKey(project, conversationId);
-    const { sinceMs, answers } = this.#noted.get(key) ?? { sinceMs: Number.POSITIVE_INFINITY, answers: [] };
-    const newestMs = answers[0]?.atMs ?? Number.NEGATIVE_INFINITY;
-    const others = turns.filter(({ atMs }) => atMs < sinceMs || atMs > newestMs);
-    const byModel = new Map(others.toReversed().map((turn) => [turn.model, turn]));
-    const read = [...byModel.values()].map(({ atMs, model, wire }): LastAnswer => {
+    const answers = this.#noted.get(key) ?? [];
+    const unknownMs = isLocal(wire) ? Number.POSITIVE_INFINITY : wire === 'messages' ? LONGEST_MS : UNKNOWN_MS;
+    const byModel = new Map(turns.toReversed().map((turn) => [turn.model, turn]));
+    const billed = [...byModel.values()].map(({ atMs, model, wire: wireOfTurn }): LastAnswer => {
       const written = turns.find((turn) => turn.model === model && turn.write5m + turn.write1h > 0);
       const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
-      const lifetimeMs = isLocal(wire)
+      const lifetimeMs = isLocal(wireOfTurn)
         ? Number.POSITIVE_INFINITY
-        : breakpointLifetime(wire === 'messages' ? breakpoint : undefined);
+        : breakpointLifetime(wireOfTurn === 'messages' ? breakpoint : undefined);
       return { atMs, lifetimeMs, model, tools: '', system: '' };
     });
-    const all = [...answers, ...read].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_HEADS);
-    if (all.length > 0) this.#noted.set(key, { sinceMs: Number.NEGATIVE_INFINITY, answers: all });
+    const requests = sent
+      // this process knows which of its own requests were answered
+      .filter((one) => one.process !== this.#options.process)
+      .filter((one) => !answers.some((answer) => isSame(answer, one) && answer.atMs >= one.atMs))
+      .map(({ lifetimeMs, process: _, ...one }): LastAnswer => {
+        const known = lifetimeMs ?? billed.find(({ model }) => model === one.model)?.lifetimeMs;
+        return { ...one, lifetimeMs: known ?? unknownMs };
+      });
+    const newer = [...answers, ...requests];
+    const others = billed.filter(({ model, atMs }) => !newer.some((one) => one.model === model && one.atMs >= atMs));
+    const all = [...newer, ...others].toSorted((a, b) => b.atMs - a.atMs).slice(0, MAX_HEADS);
+    if (all.length > 0) this.#noted.set(key, all);
     return all;
   }
 }
@@ -131,6 +174,6 @@ function lifetimeOf({ wire, cacheUpTo, cacheHourUpTo, retentionHours }: Facts): 
 }
 
 function breakpointLifetime(breakpoint: 'hour' | 'minutes' | undefined): number {
-  if (breakpoint === 'hour') return HOUR_MS + MARGIN_MS;
+  if (breakpoint === 'hour') return LONGEST_MS;
   return breakpoint === 'minutes' ? SHORT_MS : UNKNOWN_MS;
 }

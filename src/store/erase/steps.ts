@@ -1,4 +1,5 @@
 import { contentIdOf } from '../../base/conversation-ids.ts';
+import { sentLineage } from '../ledger-rows.ts';
 import { all, change, each, erase, type Steps, turn } from '../sql/steps.ts';
 import { neededElsewhere, type Owner, pruneIdsIn } from './links.ts';
 
@@ -105,7 +106,8 @@ export function* eraseBills(project: string, names: readonly string[]): Steps<vo
   yield* turn('ledger');
   const states = names.map((name) => `conversation\n${project}\n${name}`);
   yield* change('DELETE FROM main.ledger_turn WHERE project = ? AND conversation IN LIST(?)', [project, names]);
-  yield* change('DELETE FROM main.ledger_state WHERE name IN LIST(?)', [states]);
+  const lineages = names.map((name) => sentLineage(project, name));
+  yield* change('DELETE FROM main.ledger_state WHERE name IN LIST(?) OR lineage IN LIST(?)', [states, lineages]);
   const known = new Set(states);
   yield* eraseWaiting((name) => known.has(name));
 }

@@ -10,6 +10,8 @@ export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore
   /** Requests are billed by the process that forwards them. */
   settle = unsupported;
   add = unsupported;
+  noteSent = unsupported;
+  lastSent = unsupported;
 
   async sums({ project, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
     const all = await this.ofEach(project, (one) => this.unscoped.sums({ ...of, project: one }));
