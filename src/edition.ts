@@ -20,5 +20,7 @@ export const edition: CliEdition = {
   database: databaseServer,
   checks: [checkKeys],
   readSeams: async (...inputs) => (await import('./parts/seams/report.ts')).readSeams(...inputs),
+  pastThresholds: async (...inputs) =>
+    (await import('./parts/sessions/report/thresholds.ts')).pastThresholds(...inputs),
   reportSessions: async (...inputs) => (await import('./parts/sessions/report/report.ts')).reportSessions(...inputs),
 };

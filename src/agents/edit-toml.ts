@@ -6,8 +6,11 @@ import { tomlString } from './providers.ts';
 
 export type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
 
-const BEGIN = '# >>> mcp-pruner >>>';
-const END = '# <<< mcp-pruner <<<';
+/** Comments around our lines, and the one before a line of the user that ours replace. */
+function marksOf({ apart }: TomlEdit): { readonly begin: string; readonly end: string; readonly replaced: string } {
+  const name = apart === undefined ? 'mcp-pruner' : `mcp-pruner ${apart}`;
+  return { begin: `# >>> ${name} >>>`, end: `# <<< ${name} <<<`, replaced: `# replaced by ${name}: ` };
+}
 
 /**
  * Adds an edit's keys and tables between two comments of ours; everything else stays.
@@ -16,11 +19,12 @@ const END = '# <<< mcp-pruner <<<';
  */
 export function addTables(text: string | null, edit: TomlEdit): string {
   const bom = text?.startsWith('\ufeff') ? '\ufeff' : '';
-  const current = splitBlocks((text ?? '').slice(bom.length), edit).outside;
+  const outside = splitBlocks((text ?? '').slice(bom.length), edit).outside;
+  const current = edit.replaces === true ? withReplaced(outside, edit) : outside;
   const value = readToml(current, edit.file);
   refuseConflicts(value, edit);
-  const top = block(Object.entries(edit.top).map(tomlLine));
-  const tables = block(tomlTables(edit.tables));
+  const top = block(Object.entries(edit.top).map(tomlLine), edit);
+  const tables = block(tomlTables(edit.tables), edit);
   const gap = current === '' || tables === '' ? '' : current.endsWith('\n') ? '\n' : '\n\n';
   const next = `${top}${current}${gap}${tables}`;
   refuseInline(value, next, edit);
@@ -29,7 +33,7 @@ export function addTables(text: string | null, edit: TomlEdit): string {
 
 /** Removes an edit from a text. */
 export function removeTables(text: string, edit: TomlEdit): string {
-  const { outside } = splitBlocks(text, edit);
+  const outside = withRestored(splitBlocks(text, edit).outside, edit);
   readToml(outside.replace(/^\ufeff/, ''), edit.file);
   return outside;
 }
@@ -49,7 +53,7 @@ function tomlTables(tables: TomlTables): string[] {
 }
 
 function tomlLine([key, value]: [string, TomlTable[string]]): string {
-  if (typeof value === 'boolean') return `${key} = ${value}`;
+  if (typeof value === 'boolean' || typeof value === 'number') return `${key} = ${value}`;
   if (typeof value === 'string') return `${key} = ${tomlString(value)}`;
   if (isList(value)) return `${key} = [${value.map(tomlString).join(', ')}]`;
   const pairs = Object.entries(value).map(([name, text]) => `${name} = ${tomlString(text)}`);
@@ -60,28 +64,52 @@ function isList(value: TomlTable[string]): value is readonly string[] {
   return Array.isArray(value);
 }
 
-function block(lines: readonly string[]): string {
-  return lines.length === 0 ? '' : `${[BEGIN, ...lines, END].join('\n')}\n`;
+function block(lines: readonly string[], edit: TomlEdit): string {
+  const { begin, end } = marksOf(edit);
+  return lines.length === 0 ? '' : `${[begin, ...lines, end].join('\n')}\n`;
+}
+
+/** Turns the user's lines with our keys into comments. Only keys before the first table are at the top. */
+function withReplaced(text: string, edit: TomlEdit): string {
+  const { replaced } = marksOf(edit);
+  const lines = text.split('\n');
+  const firstTable = lines.findIndex((line) => line.trimStart().startsWith('['));
+  const end = firstTable < 0 ? lines.length : firstTable;
+  return lines.map((line, i) => (i < end && hasKeyOf(line, edit) ? `${replaced}${line}` : line)).join('\n');
+}
+
+function hasKeyOf(line: string, { top }: TomlEdit): boolean {
+  const key = /^\s*([\w-]{1,128})\s*=/.exec(line)?.[1];
+  return key !== undefined && Object.hasOwn(top, key);
+}
+
+/** Turns comments with replaced lines into lines again. */
+function withRestored(text: string, edit: TomlEdit): string {
+  const { replaced } = marksOf(edit);
+  const restored = (line: string): string => (line.startsWith(replaced) ? line.slice(replaced.length) : line);
+  return text.split('\n').map(restored).join('\n');
 }
 
 /**
  * Separates our lines from all others. Between our two comments (or to the end if the second one is gone), only the
  * edit's keys and tables are ours, because agents that rewrite the file insert lines before a comment.
  */
-function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outside: string; readonly inside: string } {
+function splitBlocks(text: string, edit: TomlEdit): { readonly outside: string; readonly inside: string } {
+  const { top, tables } = edit;
+  const { begin, end } = marksOf(edit);
   const outside: string[] = [];
   const inside: string[] = [];
   let within = false;
   let table: 'ours' | 'foreign' | null = null;
   for (const line of text.split('\n')) {
     const trimmed = line.trim();
-    if (trimmed === BEGIN) {
+    if (trimmed === begin) {
       within = true;
       table = null;
       if (outside.at(-1) === '') outside.pop();
       continue;
     }
-    if (trimmed === END && within) {
+    if (trimmed === end && within) {
       within = false;
       continue;
     }

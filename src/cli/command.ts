@@ -8,6 +8,7 @@ import type { SeamsReport } from '../core/ports/seams-report.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { Prices } from '../ledger/prices.ts';
+import type { ThresholdCost } from '../ledger/thresholds.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 /** The edition's optional parts, as needed by commands. */
@@ -19,6 +20,13 @@ export interface CliEdition extends Edition {
     prices: Prices,
     query: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
   ) => Promise<SeamsReport>;
+  /** What compactions would have changed in an agent's sessions on this machine, if the edition can read them. */
+  readonly pastThresholds?: (
+    io: Io,
+    settings: Settings,
+    agent: string,
+    sinceMs: number,
+  ) => Promise<readonly ThresholdCost[]>;
   /** Implements `report --sessions`, if the edition can read agents' session files. @returns the exit code */
   readonly reportSessions?: (call: Call, io: Io, days: number) => Promise<number>;
 }

@@ -1,17 +1,21 @@
 import { clients, findClient } from '../agents/clients/all.ts';
 import type { Client, ClientCloud, ClientPlace, Edit, McpAccess, Wiring } from '../agents/clients/client.ts';
+import { compactAtClients, compactAtEdit, hasCompactAt, reachedLength } from '../agents/clients/compact-at.ts';
 import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts';
 import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
+import { plural } from '../base/counts.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
+import type { ThresholdCost } from '../ledger/thresholds.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import { type Call, type Command, configOption, fileReader, type Io, textOption, UsageError } from './command.ts';
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
+import { money } from './report/words.ts';
 import { stdioToolScope } from './run/mcp.ts';
 import { namedProxy, proxyHealth, proxyUrl } from './run/proxy.ts';
 import { serverEnv } from './server-env.ts';
@@ -22,7 +26,11 @@ import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 const names = clients.map(({ name }) => name);
 
 /** What is set up apart from an agent's addresses, as it is printed. */
-const APART_TITLES: Readonly<Record<NonNullable<Edit['apart']>, string>> = { hook: 'hook', statusline: 'status line' };
+const APART_TITLES: Readonly<Record<NonNullable<Edit['apart']>, string>> = {
+  hook: 'hook',
+  statusline: 'status line',
+  compaction: 'length of a compaction',
+};
 /** Printed instead of a token. */
 const HIDDEN = '<token>';
 const HIDDEN_KEY = '<key>';
@@ -53,6 +61,11 @@ export const setup: Command = {
       type: 'boolean',
       doc: 'claude, codex: only a hook that reports to the model, after a compaction, what recall can still find',
     },
+    'compact-at': {
+      type: 'string',
+      value: '<tokens>',
+      doc: `${compactAtClients.join(', ')}: also make the agent compact at this length, such as 120k (see report --sessions)`,
+    },
     mcp: {
       type: 'string',
       value: '<way>',
@@ -71,6 +84,7 @@ export const setup: Command = {
       );
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const purpose = purposeOf(call);
+    const compactAt = compactAtOf(call, client);
     if (call.values.statusline === true || call.values.hook === true) return setupApart(call, io, client, purpose);
     const loaded = readSettings(call, io);
     const key = teamKey(io);
@@ -83,10 +97,13 @@ export const setup: Command = {
       .filter((edit) => !isEmpty(edit))
       .map((edit) => (key === null ? edit : { ...edit, secret: true }));
 
+    if (compactAt !== null && purpose !== 'undo') edits.push(compactAtEdit(client.name, place, compactAt));
     if (purpose === 'undo') undoAll([...edits, ...apartUndos(client, place)], io);
     else if (purpose === 'write') report(attempt(writeEdits, edits), io);
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
+    if (compactAt !== null) explainLength(client, compactAt, io);
+    if (purpose === 'write' && compactAt === null) await offerLength(client, place, loaded.settings, io);
     // prints the form for shells, which may be pasted anywhere
     explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
     return purpose === 'write' && namedProxy(call) === null ? printStartupAdvice(loaded.settings, io) : 0;
@@ -124,6 +141,7 @@ function apartUndos({ name }: Client, place: ClientPlace): Edit[] {
   return [
     ...(hasCompactionHook(name) ? [compactionHookUndo(name, place)] : []),
     ...(name === 'claude' ? [statusLineUndo(place)] : []),
+    ...(hasCompactAt(name) ? [compactAtEdit(name, place, 0)] : []),
   ];
 }
 
@@ -136,6 +154,67 @@ function undoAll(edits: readonly Edit[], io: Io): void {
 
 function placeOf(io: Io): ClientPlace {
   return { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+}
+
+const LENGTH = /^(\d{1,9})(k?)$/i;
+/** Shorter contexts leave no room for work. */
+const LEAST_LENGTH = 20_000;
+
+/** The wanted length of a compaction in tokens, or `null`. @throws UsageError */
+function compactAtOf(call: Call, client: Client): number | null {
+  const text = textOption(call, 'compact-at');
+  if (text === undefined) return null;
+  if (!hasCompactAt(client.name)) {
+    throw new UsageError(
+      `${client.title} has no documented setting for the length at which it compacts: nothing was written. --compact-at is for ${compactAtClients.join(', ')}`,
+    );
+  }
+  const [, digits, unit] = LENGTH.exec(text.trim()) ?? [];
+  const tokens = Number(digits) * (unit ? 1_000 : 1);
+  if (digits === undefined || tokens < LEAST_LENGTH)
+    throw new UsageError(`--compact-at ${JSON.stringify(text)} is not a number of tokens from 20k on, such as 120k`);
+  return tokens;
+}
+
+const DAY_MS = 86_400_000;
+const OFFERED_DAYS = 30;
+/** Part of the bill that must be left at most for an offer. */
+const WORTH_SHARE = 0.95;
+
+/** Offers, on a terminal, the length of a compaction that would have been cheapest in the user's own sessions. */
+async function offerLength(client: Client, place: ClientPlace, settings: Settings, io: Io): Promise<void> {
+  const { pastThresholds } = io.edition;
+  if (!hasCompactAt(client.name) || pastThresholds === undefined || io.inIsTerminal !== true || !io.outIsTerminal)
+    return;
+  const found = await pastThresholds(
+    io,
+    settings,
+    client.title.split(',')[0] ?? '',
+    io.clock.nowMs() - OFFERED_DAYS * DAY_MS,
+  );
+  const today = found.find(({ tokens }) => tokens === 'client');
+  const lengths = found.filter(({ tokens }) => typeof tokens === 'number');
+  const best = lengths.reduce<ThresholdCost | undefined>(
+    (a, b) => (a === undefined || b.usd < a.usd ? b : a),
+    undefined,
+  );
+  if (today === undefined || best === undefined || best.share > WORTH_SHARE) return;
+  const { tokens, usd, compactions } = best;
+  const question = [
+    `Your sessions of the last ${OFFERED_DAYS} days cost ${money(today.usd)}. Compacting at ${Number(tokens) / 1_000}k tokens would have`,
+    `cost ${money(usd)}, for ${plural(compactions, 'compaction')} (simulated). Have ${client.title} compact there?`,
+  ].join(' ');
+  if (await isAgreed(question, io))
+    report(attempt(writeEdits, [compactAtEdit(client.name, place, Number(tokens))]), io);
+}
+
+/** Says so if the client compacts at another length than the wanted one. */
+function explainLength({ name, title }: Client, tokens: number, io: Io): void {
+  const reached = reachedLength(name, tokens);
+  if (reached === tokens) return;
+  io.out(
+    wrapped(`${title} takes no shorter window: it compacts at ${reached.toLocaleString('en-US')} tokens`, '# ', io),
+  );
 }
 
 /** Agents whose model requests do not come from the user's machine. */

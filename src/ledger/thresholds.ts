@@ -165,6 +165,16 @@ function medianLeft(conversations: readonly (readonly number[])[], tokens: numbe
   return left.sort((a, b) => a - b)[Math.floor(left.length / 2)] ?? 0;
 }
 
+/** What conversations would have cost, had they been compacted otherwise. */
+export interface ThresholdCost {
+  /** Length in tokens at which clients compact; `seam`: by the provider, where a task ends; `client`: as it was. */
+  readonly tokens: number | 'seam' | 'client';
+  readonly usd: number;
+  /** Part of the bill that is left. */
+  readonly share: number;
+  readonly compactions: number;
+}
+
 /** Lengths of which reports show what they would have cost, in tokens. */
 export const THRESHOLDS = [60_000, 100_000, 150_000, 200_000] as const;
 /** Default weight of finished work from which a seam is used. */

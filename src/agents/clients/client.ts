@@ -73,18 +73,24 @@ export type Edit =
       /** Whether the client accepts comments in the file. */
       readonly comments?: boolean;
     })
-  | (EditOf & { readonly format: 'toml'; readonly top: TomlTable; readonly tables: TomlTables });
+  | (EditOf & {
+      readonly format: 'toml';
+      readonly top: TomlTable;
+      readonly tables: TomlTables;
+      /** Whether a value of the user at a key of `top` is replaced; undoing puts it back. */
+      readonly replaces?: boolean;
+    });
 
 interface EditOf {
   readonly file: string;
   /** Whether the file contains a token, so that only the user may read it. */
   readonly secret?: boolean;
   /** Name of an edit that is applied and undone independently, with its own backup. */
-  readonly apart?: 'hook' | 'statusline';
+  readonly apart?: 'hook' | 'statusline' | 'compaction';
 }
 
 export type TomlTable = Readonly<
-  Record<string, string | boolean | readonly string[] | { readonly [key: string]: string }>
+  Record<string, string | boolean | number | readonly string[] | { readonly [key: string]: string }>
 >;
 /** Tables by dotted name. */
 export type TomlTables = Readonly<Record<string, TomlTable>>;

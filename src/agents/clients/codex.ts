@@ -28,7 +28,7 @@ function folder({ env, homeDir }: ClientPlace): string {
   return env.CODEX_HOME || join(homeDir, '.codex');
 }
 
-const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
+export const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
 
 /** The user's hooks file. */
 export const hooksFile = (place: ClientPlace): string => join(folder(place), 'hooks.json');

@@ -8,6 +8,7 @@ import { sessionsText } from '../../../src/parts/sessions/report/text.ts';
 import { run } from '../../cli/fake-io.ts';
 import { tempFolder } from '../../helpers/afterwards.ts';
 import { serverLog } from '../../helpers/texts.ts';
+import { writeTwoTasks } from './two-tasks.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 
@@ -81,32 +82,6 @@ function codexLines(): unknown[] {
 
 const nowMs = (): number => Date.parse(AT) + 3_600_000;
 
-/** A session of two tasks: the context grows to 200,000 tokens, the second task begins at 140,000. */
-function twoTasks(): unknown[] {
-  const about = { isSidechain: false, cwd: '/home/me/shop', sessionId: 's', version: '2.1.332', timestamp: AT };
-  const user = (content: unknown) => ({ ...about, type: 'user', message: { role: 'user', content } });
-  const lines: unknown[] = [user('Why does the checkout fail?')];
-  for (let i = 0; i < 45; i++) {
-    const [read, written] = [i === 0 ? 0 : 16_000 + 4_000 * i, i === 0 ? 20_000 : 4_000];
-    const usage = { input_tokens: 0, cache_read_input_tokens: read, cache_creation_input_tokens: written };
-    const isSaid = i === 30;
-    const block = isSaid
-      ? { type: 'text', text: 'Done.' }
-      : { type: 'tool_use', id: `t${i}`, name: 'Bash', input: { i } };
-    const message = { id: `m${i}`, role: 'assistant', model: 'claude-opus-5', content: [block] };
-    lines.push({
-      ...about,
-      type: 'assistant',
-      requestId: `r${i}`,
-      message: { ...message, usage: { ...usage, output_tokens: 50 } },
-    });
-    lines.push(
-      user(isSaid ? 'Now the invoices.' : [{ tool_use_id: `t${i}`, type: 'tool_result', content: `line ${i}` }]),
-    );
-  }
-  return lines;
-}
-
 interface Printed {
   readonly simulated: boolean;
   readonly thresholds: SessionsReport['thresholds'];
@@ -154,10 +129,7 @@ describe('report --sessions', () => {
 
   it('simulates what thresholds and seams would have cost, and names the cheapest with its price in compactions', async () => {
     const home = tempFolder();
-    for (const name of 'abcdef') {
-      const renamed = JSON.stringify(twoTasks()).replaceAll(/"(r|m)(\d+)"/g, `"$1$2${name}"`);
-      write(home, `.claude/projects/-home-me-shop/${name}.jsonl`, JSON.parse(renamed) as unknown[]);
-    }
+    writeTwoTasks(home, AT);
     const { simulated, thresholds, report } = await printed(home);
     expect(simulated).toBe(true);
     expect(thresholds.map(({ tokens }) => tokens)).toEqual([60_000, 100_000, 150_000, 200_000, 'client', 'seam']);
@@ -173,7 +145,7 @@ describe('report --sessions', () => {
     const { out } = await run(['report', '--sessions'], { homeDir: home, cwd: home, clock: { nowMs } });
     expect(out).toMatch(/where a task ends +\$[\d.]+ +[\d.]+ % +6\n/);
     expect(out.replaceAll(/\s+/g, ' ')).toMatch(
-      /Compacting at \d+k tokens would have cost \$[\d.]+ instead of \$[\d.]+, for \d+ compactions \(simulated\)/,
+      /Compacting at \d+k tokens would have cost \$[\d.]+ instead of \$[\d.]+, for \d+ compactions \(simulated\): mcp-pruner setup <agent> --compact-at \d+k/,
     );
   });
 

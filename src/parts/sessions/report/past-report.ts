@@ -1,5 +1,6 @@
 import type { MissCause, TokenCounts } from '../../../core/ports/ledger.ts';
 import type { LedgerTool } from '../../../core/ports/ledger-report.ts';
+import type { ThresholdCost } from '../../../ledger/thresholds.ts';
 
 /** Cost of past requests, with and without cuts. Dollars include only models with a price. */
 export interface PastTotals extends TokenCounts {
@@ -64,16 +65,6 @@ export interface PastLimit {
   readonly sessions: readonly { readonly session: string; readonly project: string; readonly used: number }[];
 }
 
-/** What the sessions would have cost, had they been compacted otherwise. */
-export interface SessionThreshold {
-  /** Length in tokens at which clients compact; `seam`: by the provider, where a task ends; `client`: as it was. */
-  readonly tokens: number | 'seam' | 'client';
-  readonly usd: number;
-  /** Part of the bill that is left. */
-  readonly share: number;
-  readonly compactions: number;
-}
-
 /** The complete result of `report --sessions`. */
 export interface SessionsReport {
   /** Session files that were read. */
@@ -91,7 +82,7 @@ export interface SessionsReport {
   readonly report: PastReport;
   /** `thresholds` are simulated from the usage of the sessions. */
   readonly simulated: true;
-  readonly thresholds: readonly SessionThreshold[];
+  readonly thresholds: readonly ThresholdCost[];
 }
 
 /** Sums up figures by name. */

@@ -3,8 +3,9 @@ import { type Paint, printable } from '../../../cli/command.ts';
 import { money, percent } from '../../../cli/report/words.ts';
 import { table, wrap } from '../../../cli/table.ts';
 import type { MissCause } from '../../../core/ports/ledger.ts';
+import type { ThresholdCost } from '../../../ledger/thresholds.ts';
 import { limitLines } from './limits.ts';
-import type { PastReport, PastTotals, SessionsReport, SessionThreshold } from './past-report.ts';
+import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
 import { PLACES } from './places.ts';
 
 /** Maximum line length on any terminal. */
@@ -120,7 +121,7 @@ function fewOf(names: readonly string[]): string {
 }
 
 /** One line per rule, and the cheapest one as a sentence. */
-function thresholdLines(thresholds: readonly SessionThreshold[], width: number): string[] {
+function thresholdLines(thresholds: readonly ThresholdCost[], width: number): string[] {
   const today = thresholds.find(({ tokens }) => tokens === 'client');
   if (today === undefined) return [];
   const rows = thresholds.map((one) => [
@@ -136,18 +137,18 @@ function thresholdLines(thresholds: readonly SessionThreshold[], width: number):
   ];
 }
 
-function thresholdName({ tokens }: SessionThreshold): string {
+function thresholdName({ tokens }: ThresholdCost): string {
   if (tokens === 'client') return 'as your clients did';
   return tokens === 'seam' ? 'where a task ends' : `at ${tokens / 1_000}k tokens`;
 }
 
 /** What to do about it. */
-function bestWords(best: SessionThreshold, today: SessionThreshold): string {
+function bestWords(best: ThresholdCost, today: ThresholdCost): string {
   const { tokens, usd, compactions } = best;
   const saves = `would have cost ${money(usd)} instead of ${money(today.usd)}, for ${plural(compactions, 'compaction')} (simulated)`;
   return tokens === 'seam'
     ? `Compacting where a task ends ${saves}: run /compact there`
-    : `Compacting at ${Number(tokens) / 1_000}k tokens ${saves}`;
+    : `Compacting at ${Number(tokens) / 1_000}k tokens ${saves}: mcp-pruner setup <agent> --compact-at ${Number(tokens) / 1_000}k`;
 }
 
 function tableLines(title: string, rows: readonly (PastTotals & { name: string })[], width: number): string[] {

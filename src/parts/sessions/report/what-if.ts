@@ -9,11 +9,11 @@ import {
   SEAM_TOKENS,
   simulate,
   THRESHOLDS,
+  type ThresholdCost,
 } from '../../../ledger/thresholds.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import { findFileBlocks, ownWords } from '../../../wires/transcript/file-blocks.ts';
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';
-import type { SessionThreshold } from './past-report.ts';
 
 /** Tokens of a request by price class. */
 function countsOf({ input, output, read, written, written1h }: ReportedUsage) {
@@ -55,12 +55,12 @@ export class WhatIf {
   }
 
   /** What each rule would have cost; `[]` without priced requests. */
-  thresholds(leftover: Leftover): SessionThreshold[] {
+  thresholds(leftover: Leftover): ThresholdCost[] {
     const all = this.#conversations;
     const today = all.reduce((sum, turns) => sum + billed(turns), 0);
     if (today === 0) return [];
     const pace = paceOf(all.map((turns) => turns.map(inputOf)));
-    const row = (tokens: SessionThreshold['tokens'], rule: CompactionRule): SessionThreshold => {
+    const row = (tokens: ThresholdCost['tokens'], rule: CompactionRule): ThresholdCost => {
       const each = all.map((turns) => simulate(turns, rule, leftover, rule.at === 'seam' ? pace : undefined));
       const usd = each.reduce((sum, { cost }) => sum + cost, 0);
       return { tokens, usd, share: usd / today, compactions: each.reduce((sum, one) => sum + one.compactions, 0) };
