@@ -36,7 +36,6 @@ const { values, positionals } = parseArgs({
     agent: { type: 'string' },
     set: { type: 'string', multiple: true },
     sessions: { type: 'string' },
-    dials: { type: 'boolean' },
     cold: { type: 'boolean' },
     kinds: { type: 'boolean' },
     lost: { type: 'boolean' },
@@ -54,18 +53,12 @@ interface Variant {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const DIALS = ['careful', 'balanced', 'bold'];
 const COLD: Variant = { name: 'cold', env: { MCP_PRUNER_COLD_STASH: 'on' } };
 const PLAIN: Variant = { name: '', env: {} };
 
 function variants(): Variant[] {
-  const dials = DIALS.map((name): Variant => ({ name, env: { MCP_PRUNER_BOLDNESS: name } }));
-  return (values.dials === true ? dials : [PLAIN]).flatMap((dial) =>
-    (values.cold === true ? [PLAIN, COLD] : [PLAIN]).map((cold) => ({
-      name: `${dial.name} ${cold.name}`.trim(),
-      env: { ...cold.env, ...env, ...dial.env },
-    })),
-  );
+  const all = values.cold === true ? [PLAIN, COLD] : [PLAIN];
+  return all.map((cold) => ({ ...cold, env: { ...cold.env, ...env } }));
 }
 
 /** After so many recordings a new store is opened. */

@@ -166,7 +166,6 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_CONTEXT_BUDGET_TOKENS', '3000', '12000'],
   ['MCP_PRUNER_STASH_SEEN_AGAIN', 'true'],
   ['MCP_PRUNER_COLD_STASH', 'off', 'measure'],
-  ['MCP_PRUNER_BOLDNESS', 'balanced', 'bold'],
   ['MCP_PRUNER_HOLDOUT', '0.3'],
   ['MCP_PRUNER_NEVER_PRUNE_TOOLS', 'bash'],
   ['MCP_PRUNER_NEVER_PRUNE_PATHS', '**/*.ts'],
@@ -174,7 +173,6 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_MARKER_STYLE', 'full'],
   ['MCP_PRUNER_ANNOTATE_LINES', 'true'],
   ['MCP_PRUNER_INCLUDE_MARKERS', 'false'],
-  ['MCP_PRUNER_LEARN', 'false'],
   // a limit that passes on any machine
   ['MCP_PRUNER_TIMEOUT_MS', '1'],
   ['MCP_PRUNER_RECALL', 'off'],
@@ -201,7 +199,6 @@ export function projectOf(seed: number): readonly string[] {
     ['--mode', 'none', '--holdout', 'none'],
     ['--holdout', '0.5'],
     ['--language', 'en'],
-    ['--boldness', 'bold'],
     ['--cold-stash', 'off'],
     ['--never-prune-tools', 'read_file'],
     ['--never-prune-paths', '*.log'],

@@ -13,7 +13,6 @@ import { stashId } from '../core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import type { LearnedThresholds } from '../ledger/compactions.ts';
-import type { Learner } from '../ledger/learning.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
@@ -45,8 +44,6 @@ export interface Services extends Context, Observers {
   readonly ledger: Ledger;
   /** See `OpenLedger.ledgerStarted`. */
   readonly ledgerStarted: Promise<void>;
-  /** Learns how boldly texts are cut; `null` if learning is off. */
-  readonly learner: Learner | null;
   readonly prices: Prices;
   /** Lengths at which clients compact. */
   readonly thresholds: LearnedThresholds;
@@ -84,7 +81,7 @@ export function openServices(
   const watches = openObservers(context, turns, counters);
   const { flushSeen } = watches;
   const contextGc = openContextGc(context, flushSeen);
-  const { ledger, learner, ledgerStarted, prices, thresholds } = openLedger(context, counters);
+  const { ledger, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
   const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
   const upkeep = openUpkeep(context, projectBook);
@@ -104,7 +101,6 @@ export function openServices(
     contextGc,
     ledger,
     ledgerStarted,
-    learner,
     prices,
     thresholds,
     resources: openResources(context),

@@ -1,16 +1,14 @@
 import type { Clock } from '../core/ports.ts';
 import { AvoidedCompactions, LearnedThresholds } from '../ledger/compactions.ts';
 import { pricesOf } from '../ledger/installed-prices.ts';
-import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
 import type { Context } from './context.ts';
 
 /** Opens the ledger over a store. A broken price file is not fatal: its models are counted in tokens only. */
 export function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
-  const { settings, store, events, failures, clock, log, behind } = context;
+  const { store, events, failures, clock, log, behind } = context;
   const onFailure = failures.of('ledger');
-  const learner = settings.learn ? learnerOver(context) : null;
   const prices = loggedPrices(context);
   const thresholds = new LearnedThresholds(store.compactions, onFailure);
   const avoided = new AvoidedCompactions(thresholds);
@@ -23,7 +21,6 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
-    learner: learner ?? undefined,
     ...counters,
     onBilled: (turn) => {
       counters.onBilled?.(turn);
@@ -39,7 +36,7 @@ export function openLedger(context: Context, counters: LedgerCounters = {}): Ope
     },
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
-  return { ledger, learner, ledgerStarted, prices, thresholds };
+  return { ledger, ledgerStarted, prices, thresholds };
 }
 
 /** Counters of bills, for metrics. */
@@ -61,25 +58,13 @@ function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (fig
   };
 }
 
-/** The ledger and its learner; `null` if learning is off. */
 interface OpenLedger {
   readonly ledger: Ledger;
-  readonly learner: Learner | null;
   readonly prices: Prices;
   /** Lengths at which clients compact. */
   readonly thresholds: LearnedThresholds;
   /** Settles after the first store write, which announces this process to others. Never rejects. */
   readonly ledgerStarted: Promise<void>;
-}
-
-function learnerOver({ store, clock, log, failures }: Context): Learner {
-  return new Learner({
-    store: store.ledger,
-    clock,
-    onFailure: failures.of('ledger'),
-    onStep: (step, before) =>
-      log.info({ ...step, before }, step.step < before ? 'cuts become milder' : 'cuts become bolder'),
-  });
 }
 
 /** Loads the prices, and logs problems in their files. */

@@ -36,7 +36,6 @@ export interface RewriterParts
     | 'turns'
     | 'isHeldOut'
     | 'findOf'
-    | 'boldness'
     | 'traces'
     | 'shortTools'
   > {
@@ -51,20 +50,8 @@ const ALWAYS_WHOLE = ['memory'];
 
 /** The request pipeline as configured. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
-  const {
-    store,
-    clock,
-    decisionCache,
-    refused,
-    onFailure,
-    scorer,
-    segments,
-    answers,
-    owners,
-    turns,
-    isHeldOut,
-    boldness,
-  } = parts;
+  const { store, clock, decisionCache, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut } =
+    parts;
   const decisions = new DecisionMaker({ decisionCache, timeoutMs: settings.timeoutMs, scorer });
   return new RequestPipeline({
     store,
@@ -85,7 +72,6 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     turns,
     findOf: parts.findOf,
     isHeldOut,
-    boldness,
     shortTools: parts.shortTools,
     traces: parts.traces,
   });
@@ -98,7 +84,6 @@ export function findSettingsOf(settings: Settings): FindSettings {
     minOutputChars: settings.minOutputChars,
     maxInputChars: settings.maxInputChars,
     limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
-    dial: settings.boldness === 'careful' ? undefined : settings.boldness,
     reasonLanguage: settings.reasonLanguage,
     neverPruneTool: globs([...ALWAYS_WHOLE, ...settings.neverPruneTools]),
     neverPrunePath: globs(settings.neverPrunePaths),

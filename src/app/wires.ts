@@ -261,11 +261,11 @@ async function handlerOptions(
   { reporter, nextId, received }: { reporter: Reporter; nextId: () => string; received: ByteBudget },
   owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'cloud'> & { readonly rewriter: RequestPipeline }> {
-  const { settings, store, clock, failures, decisionCache, turns, scorer, learner, projectBook } = services;
+  const { settings, store, clock, failures, decisionCache, turns, scorer, projectBook } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  await Promise.all([loadRefused(), learner?.start()]);
+  await loadRefused();
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
   const traces = settings.traces ? await tracesOf(services) : undefined;
@@ -280,7 +280,6 @@ async function handlerOptions(
       turns,
       recoverCommand: command,
       scorer: scorer ?? undefined,
-      boldness: learner ?? undefined,
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),
       shortTools: await openShortTools(services, owners),

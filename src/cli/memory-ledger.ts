@@ -78,12 +78,4 @@ export class MemoryLedger implements LedgerStore {
   async cutIn(): Promise<null> {
     return null;
   }
-
-  async steps(): Promise<[]> {
-    return [];
-  }
-
-  addStep(): Promise<never> {
-    return Promise.reject(new Error('nothing is learnt from what is over'));
-  }
 }

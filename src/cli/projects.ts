@@ -18,7 +18,6 @@ const FIELDS = {
   'never-prune-paths': 'neverPrunePaths',
   language: 'language',
   'dollars-per-month': 'dollarsPerMonth',
-  boldness: 'boldness',
   'cold-stash': 'coldStash',
   'text-days': 'textDays',
   'ledger-days': 'ledgerDays',
@@ -44,7 +43,6 @@ export const projects: Command = {
     'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, separated by commas' },
     language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
     'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
-    boldness: { type: 'string', value: '<dial>', doc: 'set: how much is cut: careful, balanced or bold' },
     'cold-stash': {
       type: 'string',
       value: '<when>',
@@ -118,7 +116,6 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   neverPrunePaths: 'allowed are up to 200 globs with commas between',
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
-  boldness: 'allowed is careful, balanced or bold',
   coldStash: 'allowed is on, measure or off',
   textDays: 'allowed are whole days from 1 to 3650',
   ledgerDays: 'allowed are whole days from 31 to 3650',
@@ -127,7 +124,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
 
 const NUMBERS: ReadonlySet<string> = new Set(['holdout', 'dollarsPerMonth', 'textDays', 'ledgerDays', 'auditDays']);
 
-const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'boldness', 'coldStash']);
+const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'coldStash']);
 
 function readValue(field: keyof ProjectSettings, text: string): unknown {
   if (NUMBERS.has(field)) return text === '' ? text : Number(text);

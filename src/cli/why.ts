@@ -1,5 +1,5 @@
 import type { Why, WhyRegion } from '../core/calls/why.ts';
-import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
+import { caveat, inWords } from '../core/calls/why-words.ts';
 import { leftWholeWords } from '../core/left-whole.ts';
 import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
@@ -112,7 +112,7 @@ function write(original: Original, found: Why, io: Io): void {
 }
 
 /** Facts about the text as a whole. */
-function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Decision): string[] {
+function preface(found: Why, { basis, goal, whole, lines, cuts }: Decision): string[] {
   const { certainty, terms, threshold, budget, cutsToday } = found;
   const ranked = certainty === 'ranked';
   const limits = basis?.limits;
@@ -122,7 +122,6 @@ function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Deci
     limits && budget !== null
       ? `limits: at most ${budget} of ${lines} lines may go (max_prune_ratio ${limits.maxPruneRatio}, min_keep_lines ${limits.minKeepLines})`
       : '',
-    boldness ? boldnessWords(boldness) : '',
     ranked && threshold !== null && cuts.length > 0
       ? `a region is cut if its worth is below ${threshold.toFixed(2)}; 1.00 is the average worth of a token of the text${basis?.hints.origin === 'read' ? '; for a file that was read, the smaller the file, the lower this threshold' : ''}`
       : '',
@@ -171,7 +170,7 @@ function asJson(
   { prune: { decision } }: Original,
   { certainty, terms, threshold, budget, cutsToday, regions }: Why,
 ): object {
-  const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis, boldness } = decision;
+  const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis } = decision;
   return {
     prune_id: pruneId,
     goal,
@@ -182,7 +181,6 @@ function asJson(
     original_lines: lines,
     kept_lines: keptLines,
     limits: basis ? { max_prune_ratio: basis.limits.maxPruneRatio, min_keep_lines: basis.limits.minKeepLines } : null,
-    boldness: boldness ? { step: boldness.step, number: boldness.number } : null,
     explained_by: certainty,
     goal_words: terms,
     worth_threshold: threshold === null ? null : rounded(threshold),

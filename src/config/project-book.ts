@@ -75,7 +75,7 @@ export class ProjectBook {
     return this.of(project).holdout ?? this.#options.settings.holdout;
   }
 
-  /** The server's settings with the project's globs, language and boldness; the identical object until they change. */
+  /** The server's settings with the project's globs and language; the identical object until they change. */
   settingsOf(project: string): Settings {
     const { settings } = this.#options;
     const own = this.#own.get(project);
@@ -83,13 +83,11 @@ export class ProjectBook {
     const known = this.#merged.get(project);
     if (known) return known;
     const { neverPruneTools = [], neverPrunePaths = [], language = settings.reasonLanguage } = own;
-    const { boldness = settings.boldness } = own;
     const merged: Settings = {
       ...settings,
       neverPruneTools: [...settings.neverPruneTools, ...neverPruneTools],
       neverPrunePaths: [...settings.neverPrunePaths, ...neverPrunePaths],
       reasonLanguage: language,
-      boldness,
     };
     this.#merged.set(project, merged);
     return merged;

@@ -12,7 +12,6 @@ export const projectSettings = z.strictObject({
   neverPrunePaths: globs.optional(),
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
-  boldness: z.enum(['careful', 'balanced', 'bold']).optional(),
   coldStash: z.enum(['on', 'measure', 'off']).optional(),
   textDays: days.optional(),
   // sums by key must be kept for a month, because monthly budgets are based on them
@@ -21,7 +20,7 @@ export const projectSettings = z.strictObject({
 });
 
 /** Fields of earlier versions, which are dropped. */
-const RETIRED = new Set(['shelf']);
+const RETIRED = new Set(['shelf', 'boldness']);
 /** Values of earlier versions, and what they mean now. */
 const REPLACED: Readonly<Record<string, string>> = { provider: 'on' };
 

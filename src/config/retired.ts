@@ -3,6 +3,8 @@
  * warning, so that an old file or environment never prevents the start.
  */
 const RETIRED: Readonly<Record<string, string>> = {
+  boldness: 'texts are cut as with balanced; a context_focus_question asks for more',
+  learn: 'how boldly texts are cut is not learned any more',
   tool_shelf: 'clients defer unused tools themselves, and no description is shortened any more',
   tool_shelf_never: 'no description of a tool is shortened any more',
 };

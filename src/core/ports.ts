@@ -1,6 +1,5 @@
 import type { RenderOptions } from '../engine/text/render.ts';
-import type { Cut, Dial, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
-import type { BoldnessFact } from './ports/boldness.ts';
+import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
 
 /** Current time in epoch milliseconds; injected so that tests can control it. */
 export interface Clock {
@@ -61,8 +60,6 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool that returned the text, or `''`. */
   readonly tool: string;
-  /** Boldness learned for this tool and kind; absent if none was learned. */
-  readonly boldness?: BoldnessFact;
   /** Other inputs of the decision, for explaining it; absent if nothing was ranked or an older version stored it. */
   readonly basis?: DecisionBasis | undefined;
 }
@@ -75,8 +72,6 @@ export interface DecisionBasis {
   readonly asked?: true;
   /** The text was so short that only repetitive kinds are cut. */
   readonly small?: true;
-  /** How boldly the text was cut. Default: careful. */
-  readonly dial?: Dial | undefined;
   /** The type that the caller declared. If absent, the engine detected it. */
   readonly sourceType?: SourceType;
   /** A backend's scores influenced the decision; the scores are not stored. */

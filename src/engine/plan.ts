@@ -8,7 +8,7 @@ import { formatMarker, mayHoldFullMarker } from './text/marker.ts';
 import type { ReasonLanguage } from './text/reasons.ts';
 import { estimateTokens } from './text/tokens.ts';
 import { type View, viewText } from './text/view.ts';
-import type { Cut, Dial, Plan, PlanWarning, PruneInput } from './types.ts';
+import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 
 /** Minimum total saving in tokens and as a share; otherwise the text stays whole. Set by hand. */
 const LEAST_SAVED_TOKENS = 150;
@@ -19,12 +19,10 @@ const LEAST_SAVED_SHARE = 0.1;
  * a cut were in such files. Tuned with `bench -- bill`.
  */
 const ENOUGH_SAVED_TOKENS = 8_000;
-/** Like `ENOUGH_SAVED_TOKENS`, for files under the dial `bold`. */
-const ENOUGH_SAVED_BOLDLY = 1_500;
-/** Outputs below this size stay whole under every dial, in characters. */
-const LEAST_DIALLED_CHARS = 4_000;
-/** A dial tries up to this many bolder steps, one by one, until a cut is made. */
-const DIAL_STEPS = 3;
+/** Outputs from this size on are cut in bolder steps, in characters. */
+const LEAST_BOLD_CHARS = 4_000;
+/** Up to this many bolder steps are tried, one by one, until a cut is made. */
+const BOLDER_STEPS = 3;
 /** Minimum saving in a short text, in tokens: about two markers. Set by hand. */
 const LEAST_SAVED_OF_SMALL = 60;
 
@@ -65,36 +63,29 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
 /** The plan with the underlying choice, for `planPrune` and for explanations. */
 export function chosenPlan(analysis: Analysis, given: PruneInput): { readonly choice: Choice; readonly plan: Plan } {
   const input = { ...given, hints: analysis.hints };
-  const { boldness = 0 } = input;
-  const at = (step: number) => {
-    const choice = choiceFor(analysis, { ...input, boldness: step });
+  const at = (boldness: number) => {
+    const choice = choiceFor(analysis, { ...input, boldness });
     return { choice, plan: planFrom(analysis, choice, input) };
   };
-  if (!isDialled(analysis, input)) return at(boldness);
+  const most = mayBeBolder(analysis, input) ? BOLDER_STEPS : 0;
   let step = 0;
   let chosen = at(step);
-  while (chosen.plan.cuts.length === 0 && chosen.plan.warnings.length === 0 && step < DIAL_STEPS) chosen = at(++step);
-  // the learned steps are added on top
-  return boldness === 0 ? chosen : at(step + boldness);
+  while (chosen.plan.cuts.length === 0 && chosen.plan.warnings.length === 0 && step < most) chosen = at(++step);
+  return chosen;
 }
 
-/** Whether a dial applies to an output that would otherwise stay whole. */
-function isDialled({ kind }: Analysis, input: PruneInput): boolean {
-  const { text, hints, asked, small } = input;
-  const least = (hints?.question === true && kind.leastAskedChars) || LEAST_DIALLED_CHARS;
+/** Whether an output that would otherwise stay whole is cut more boldly. Files only if the call contains a question. */
+function mayBeBolder({ kind }: Analysis, { text, hints, asked, small }: PruneInput): boolean {
+  const least = (hints?.question === true && kind.leastAskedChars) || LEAST_BOLD_CHARS;
   if (asked === true || small === true || text.length < least) return false;
-  return dialOf(input) !== undefined && (hints?.origin !== 'read' || hints.question === true);
-}
-
-function dialOf({ dial, hints }: Pick<PruneInput, 'dial' | 'hints'>): Dial | undefined {
-  return hints?.question === true ? 'bold' : dial;
+  return hints?.origin !== 'read' || hints.question === true;
 }
 
 /** Derives the plan from a choice. */
 function planFrom(
   analysis: Analysis,
   choice: Choice,
-  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked' | 'dial'>,
+  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked'>,
 ): Plan {
   const { kind, name } = analysis;
   if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
@@ -162,14 +153,14 @@ interface LeastSaved {
 
 function leastSaved(
   { kind }: Analysis,
-  { small, hints, asked, dial }: Pick<PruneInput, 'small' | 'hints' | 'asked' | 'dial'>,
+  { small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>,
 ): LeastSaved {
   const repeats = kind.cutWhenSmall !== undefined;
   const isForWork = hints?.origin === 'read' && !repeats && hints.question !== true && asked !== true;
   return {
     tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
     share: isForWork ? 1 : LEAST_SAVED_SHARE,
-    enough: isForWork && dial === 'bold' ? ENOUGH_SAVED_BOLDLY : ENOUGH_SAVED_TOKENS,
+    enough: ENOUGH_SAVED_TOKENS,
   };
 }
 

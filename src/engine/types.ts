@@ -33,9 +33,6 @@ export interface Limits {
   readonly minKeepLines: number;
 }
 
-/** How boldly texts are cut, beyond the default (`careful`). */
-export type Dial = 'balanced' | 'bold';
-
 export interface PruneInput {
   readonly text: string;
   /** What the reader wants to know. If empty, lines are ranked by their information alone. */
@@ -46,16 +43,6 @@ export interface PruneInput {
   readonly limits: Limits;
   /** The caller explicitly requested this cut and set the limits, so the origin is no reason to cut less. */
   readonly asked?: boolean;
-  /**
-   * Steps by which the text is cut more boldly (positive) or more mildly (negative) than configured, -2 to 2. Default:
-   * 0.
-   */
-  readonly boldness?: number;
-  /**
-   * `balanced`: also cuts output from 4,000 characters on that would otherwise stay whole. `bold`: also files, if that
-   * saves 1,500 tokens. Default: careful, or bold if the call contains a question.
-   */
-  readonly dial?: Dial;
   /** The text is short: only repetitive kinds are cut, and a smaller saving is enough. */
   readonly small?: boolean;
   /** Another backend's score per line: 1 must stay, 0 is noise, 0.5 and `NaN` mean no opinion; index 0 is line 1. */

@@ -12,7 +12,7 @@ import {
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, coldSums, regretSums, stepSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import { brokenSums, coldSums, regretSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -20,10 +20,6 @@ import type { Price, Prices } from './prices.ts';
 /** Dependencies of `Billing`. */
 export interface BillingOptions {
   readonly prices: Prices;
-  /** Whether regrets are recorded for learning. */
-  readonly learns: boolean;
-  /** Whether a text was regretted before; each text counts once for learning. */
-  readonly wasRegretted: (pruneId: string) => boolean;
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }
 
@@ -57,7 +53,6 @@ export function modelName(model: string): string {
  */
 export class Billing {
   readonly billed: BilledRequest[] = [];
-  readonly regretted = new Set<string>();
   readonly #options: BillingOptions;
   readonly #held: ReadonlyMap<string, HeldState>;
   readonly #sums = new WaitingSums();
@@ -114,7 +109,7 @@ export class Billing {
   }
 
   #bill(facts: RequestFacts): void {
-    const { prices, learns, onFailure } = this.#options;
+    const { prices, onFailure } = this.#options;
     const name = conversationName(facts);
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
@@ -149,11 +144,7 @@ export class Billing {
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
-    if (learns) for (const text of texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));
-    for (const regret of regrets) {
-      this.#sums.add(regretSums(turn, regret, entering));
-      this.#regret(turn, regret);
-    }
+    for (const regret of regrets) this.#sums.add(regretSums(turn, regret, entering));
     this.billed.push({ turn, entering });
     if (facts.conversationId === '') return;
     const value = nextState(state, from, bill.known, facts, entering, workState);
@@ -176,14 +167,6 @@ export class Billing {
     // conversations with the same first words share a message without being compacted
     const isAlike = contentIdOf(before.name) === contentIdOf(name);
     return wasCompacted(before.state, isAlike ? { ...facts, newest: [] } : facts);
-  }
-
-  /** Records that a text was regretted, once per text. */
-  #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
-    const { learns, wasRegretted } = this.#options;
-    if (!learns || this.regretted.has(regret.pruneId) || wasRegretted(regret.pruneId)) return;
-    this.regretted.add(regret.pruneId);
-    this.#sums.add(stepSums(about, regret, 'regretted'));
   }
 
   #conversation(name: string): ConversationState | null {

@@ -3,7 +3,6 @@ import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts'
 import type { RegretFacts, RequestFacts, TextFacts } from '../core/ports/request-facts.ts';
 import type { Bill } from './bill.ts';
 import type { Miss } from './known.ts';
-import { STEP_FIELDS, stepKey } from './learning.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
 
@@ -105,22 +104,13 @@ function toolSums({ atMs, project }: About, tool: string, kind: string, fields: 
   return { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}`, fields };
 }
 
-/** Evidence for learning: a text cut at a level of boldness, or cut and then regretted. */
-export function stepSums(
-  { atMs, project }: About,
-  text: Pick<TextFacts, 'tool' | 'kind' | 'boldness'>,
-  field: keyof typeof STEP_FIELDS,
-): SumGroup {
-  return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
-}
-
 /** Figures for a request with a reported change of history, including the ledger's analysis of it. */
 export function brokenSums({ atMs, project, requestId, conversationId }: RequestFacts, { cause, at }: Miss): SumGroup {
   const key = ['request', requestId, conversationId, cause, at].join('\t');
   return { day: dayOf(atMs), project, slice: 'prefix', key, fields: { reported: 1 } };
 }
 
-/** Figures about results put aside while the cache was cold, by us or by the provider. */
+/** Figures about results put aside while the cache was cold. */
 export function coldSums({ atMs, project, model }: RequestFacts, fields: SumGroup['fields']): SumGroup {
   return { day: dayOf(atMs), project, slice: 'cold', key: model, fields };
 }

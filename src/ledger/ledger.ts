@@ -11,8 +11,7 @@ import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/reques
 import type { StoredPrune } from '../core/ports.ts';
 import { entering } from './bill.ts';
 import type { HeldState } from './billing.ts';
-import { regretSums, stepSums, WaitingSums } from './figures.ts';
-import type { Learner } from './learning.ts';
+import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';
 import { dayOf, type Prices } from './prices.ts';
 import { type ReportPrices, reportOf } from './report.ts';
@@ -28,8 +27,6 @@ export interface LedgerOptions {
   /** Finds a stored prune by id. `conversationOf` returns the conversation in which this process last saw it. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
-  /** Learns from regrets; if absent, nothing is learned. */
-  readonly learner?: Learner;
   /** Called for each billed request, with the savings by cuts before its messages. */
   readonly onBilled?: (turn: LedgerTurn) => void;
   /** Called with the number of figures added to the project `(others)` because the day was full. */
@@ -47,8 +44,6 @@ const MAX_QUEUED = 5_000;
 const MAX_QUEUED_MESSAGES = fittedToHeap(200_000);
 /** Maximum total number of messages in the states held in memory. */
 const MAX_MESSAGES = fittedToHeap(400_000);
-/** Maximum number of regretted texts that are remembered, so that each counts once. */
-const MAX_REGRETTED = 10_000;
 const MAX_CONVERSATIONS = 10_000;
 /** Interval of this process's heartbeat in the store. */
 const ALIVE_EVERY_MS = 3_600_000;
@@ -74,8 +69,6 @@ export class Ledger implements LedgerSink, LedgerReader {
         ? 1
         : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
   });
-  /** Prune ids of regretted texts. */
-  readonly #regretted = new BoundedMap<string, true>(MAX_REGRETTED);
   /** Per conversation: project, and price of a new token in its newest request billed here. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
@@ -140,11 +133,10 @@ export class Ledger implements LedgerSink, LedgerReader {
       .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
       .then(([prune, { project, entering }]) => {
         if (!prune) return;
-        const { tool, kind, boldness } = prune.decision;
+        const { tool, kind } = prune.decision;
         const about = { atMs: clock.nowMs(), project };
-        const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId, boldness: boldness?.number ?? 0 };
+        const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId };
         this.#sums.add(regretSums(about, regret, entering));
-        this.#regret(about, regret);
         const fields = { regretTokens: tokens, regretDollars: tokens * entering };
         this.#sums.add({ day: dayOf(about.atMs), project: about.project, slice: 'all', key: '', fields });
         this.#behind.soon();
@@ -201,13 +193,6 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (this.#queue.length > 0) this.#report(new Error('the process ends'), this.#queue.length);
   }
 
-  /** Records that a text was regretted, once per text. */
-  #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
-    if (!this.#options.learner || this.#regretted.has(regret.pruneId)) return;
-    this.#regretted.set(regret.pruneId, true);
-    this.#sums.add(stepSums(about, regret, 'regretted'));
-  }
-
   async #write(): Promise<void> {
     try {
       do {
@@ -224,7 +209,6 @@ export class Ledger implements LedgerSink, LedgerReader {
       this.#lost = 0;
     }
     if (this.#waiting > 0 || this.#queue.length > 0) this.#behind.soon();
-    if (!this.#failing) await this.#options.learner?.learnIfDue();
   }
 
   #report(cause: unknown, requests: number): void {
@@ -233,7 +217,7 @@ export class Ledger implements LedgerSink, LedgerReader {
 
   /** Bills some requests, in one transaction. @throws StoreUnavailable */
   async #settle(): Promise<void> {
-    const { store, prices, learner, clock } = this.#options;
+    const { store, prices, clock } = this.#options;
     const own = this.#queue.slice(0, BILLED_AT_ONCE);
     const nowMs = clock.nowMs();
     const isAlive = nowMs - this.#aliveMs < ALIVE_EVERY_MS;
@@ -246,11 +230,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       nowMs,
       process: this.#process,
       last: this.#closing,
-      billing: {
-        prices,
-        learns: learner !== undefined,
-        wasRegretted: (pruneId) => this.#regretted.has(pruneId),
-      },
+      billing: { prices },
     });
     const folded = await store
       .settle(settlement.query, (settling) => settlement.work(settling))
@@ -269,7 +249,6 @@ export class Ledger implements LedgerSink, LedgerReader {
     const { onBilled, onFolded, onFailure } = this.#options;
     this.#waiting = result.waiting;
     for (const [name, state] of result.states) this.#held.set(name, state);
-    for (const pruneId of result.regretted) this.#regretted.set(pruneId, true);
     for (const { turn, entering } of result.billed) {
       const { conversationId, project } = turn;
       if (conversationId !== '') this.#places.set(conversationId, { project, entering });
@@ -287,10 +266,9 @@ export async function readReport(
   prices?: ReportPrices,
 ): Promise<LedgerReport> {
   const { sinceDay, ...of } = query;
-  const [sums, conversations, steps] = await Promise.all([
+  const [sums, conversations] = await Promise.all([
     store.totals(query),
     store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
-    store.steps(),
   ]);
-  return reportOf(query, sums, conversations, steps, prices);
+  return reportOf(query, sums, conversations, prices);
 }

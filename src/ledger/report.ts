@@ -1,5 +1,5 @@
 import { plural } from '../base/counts.ts';
-import type { BoldnessStep, MissCause } from '../core/ports/ledger.ts';
+import type { MissCause } from '../core/ports/ledger.ts';
 import type {
   CheckedShare,
   LedgerMiss,
@@ -70,7 +70,6 @@ export function reportOf(
   query: { readonly sinceDay: string; readonly project?: string },
   sums: readonly LedgerSum[],
   conversations: readonly LedgerConversation[],
-  steps: readonly BoldnessStep[],
   prices?: ReportPrices,
 ): LedgerReport {
   const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
@@ -90,7 +89,6 @@ export function reportOf(
     .map(([keyId, fields]) => ({ keyId, ...totalsOf(fields) }))
     .sort(dearestFirst);
   const days = grouped(all, ({ day }) => day);
-  const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
@@ -108,7 +106,7 @@ export function reportOf(
     projects,
     keys,
     tools: grouped(of('tool'), ({ key }) => key)
-      .map(([key, fields]) => toolOf(key, fields, held))
+      .map(([key, fields]) => toolOf(key, fields))
       .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
     shares: sharesOf(totals, whole),
     misses: grouped(of('miss'), ({ key }) => key)
@@ -118,7 +116,6 @@ export function reportOf(
     holdout: holdoutOf(conversations),
     work: workOf(conversations),
     checked: checkedOf(whole),
-    steps: [...held].reverse(),
   };
 }
 
@@ -257,7 +254,7 @@ function rangeOf(middle: number, deviation: number): readonly [number, number] {
   return [middle - DEVIATIONS_95 * deviation, middle + DEVIATIONS_95 * deviation];
 }
 
-function toolOf(key: string, fields: Fields, steps: readonly BoldnessStep[]): LedgerTool {
+function toolOf(key: string, fields: Fields): LedgerTool {
   const [tool = '', kind = ''] = key.split('\t');
   const get = (field: string): number => fields.get(field) ?? 0;
   return {
@@ -271,7 +268,6 @@ function toolOf(key: string, fields: Fields, steps: readonly BoldnessStep[]): Le
     regretTokens: get('regretTokens'),
     regretDollars: get('regretDollars'),
     regrets: { recovered: get('recovered'), reread: get('reread'), quoted: get('quoted') },
-    step: steps.findLast((one) => one.tool === tool && one.kind === kind)?.step ?? 0,
   };
 }
 

@@ -43,7 +43,6 @@ interface Failure {
 export interface SettleResult {
   readonly billed: readonly BilledRequest[];
   readonly states: ReadonlyMap<string, HeldState>;
-  readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
   /** Number of requests waiting in the store. */
   readonly waiting: number;
@@ -101,7 +100,6 @@ export class Settlement {
     this.#result = {
       billed: billing.billed,
       states: billing.changed,
-      regretted: billing.regretted,
       failures,
       waiting: left.length,
     };

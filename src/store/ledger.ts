@@ -1,4 +1,4 @@
-import type { BoldnessStep, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type {
   CutPlace,
   LedgerConversation,
@@ -46,9 +46,6 @@ import {
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
-const ADD_STEP = `INSERT INTO main.ledger_step (project, tool, kind, step, at_ms, texts, regretted) VALUES (?, ?, ?, ?, ?, ?, ?)
-  RETURNING id`;
-
 /** `LedgerStore` on the tables of either database. */
 export class StoredLedger implements LedgerStore {
   readonly #rows: Rows;
@@ -69,20 +66,6 @@ export class StoredLedger implements LedgerStore {
   async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     if (turns.length + sums.length === 0) return 0;
     return this.#transactions.write(() => addToLedger(turns, sums), { background: 'ledger' });
-  }
-
-  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
-    const { project, tool, kind, atMs, texts, regretted } = step;
-    return this.#transactions.write(function* (): Steps<BoldnessStep | null> {
-      const later = yield* one(
-        'SELECT 1 AS found FROM main.ledger_step WHERE project = ? AND tool = ? AND kind = ? AND id > ? LIMIT 1',
-        [project, tool, kind, after],
-      );
-      if (later) return null;
-      const values = [project, tool, kind, step.step, Math.trunc(atMs), texts, regretted];
-      const [row] = yield* each<{ id: number }>(ADD_STEP, [values]);
-      return row ? { ...step, number: row.id } : null;
-    });
   }
 
   /** See `StoreHandle.replaceNote`. */
@@ -187,13 +170,6 @@ export class StoredLedger implements LedgerStore {
     const newest = `${TURNS} WHERE conversation = ? AND project = ? ORDER BY id DESC LIMIT 1`;
     const [row] = await this.#rows.all<TurnRow>(newest, [place.conversation, project]);
     return { project, conversationId: place.conversation, newest: row ? turnOf(row) : null };
-  }
-
-  steps(): Promise<readonly BoldnessStep[]> {
-    return this.#rows.all(
-      `SELECT id AS number, project, tool, kind, step, at_ms AS "atMs", texts, regretted FROM main.ledger_step
-       WHERE id IN (SELECT max(id) FROM main.ledger_step GROUP BY project, tool, kind) ORDER BY id`,
-    );
   }
 }
 

@@ -255,23 +255,5 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.cutIn('p2')).toEqual({ project: 'q', conversationId: 'c2', newest: null });
       expect(await ledger.cutIn('p3')).toBeNull();
     });
-
-    it('numbers steps of boldness and returns the current one', async () => {
-      const { ledger } = await open();
-      const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
-      const first = await ledger.addStep(step, 0);
-      const other = await ledger.addStep({ ...step, tool: 'Bash\0' }, 0);
-      const second = await ledger.addStep({ ...step, step: -2 }, first?.number ?? 0);
-      const numbers = [first, other, second].map((one) => one?.number ?? 0);
-      expect([...new Set(numbers)].sort((a, b) => a - b)).toEqual(numbers);
-      expect(await ledger.steps()).toEqual([other, second]);
-    });
-
-    it('adds no step if another process has added one since', async () => {
-      const { ledger } = await open();
-      const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
-      const [first, late] = [await ledger.addStep(step, 0), await ledger.addStep({ ...step, step: 1 }, 0)];
-      expect([late, await ledger.steps()]).toEqual([null, [first]]);
-    });
   });
 }

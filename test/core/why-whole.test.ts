@@ -82,20 +82,4 @@ describe('a result passes whole', () => {
     const asked = { command: 'git log -n 120', context_focus_question: 'When was the cache added?' };
     expect(why('Bash', asked, { count: 900 })).toBe('');
   });
-
-  it('if it is a short list of hits or names, unless the call asks a question', () => {
-    expect(why('Grep', { pattern: 'value' })).toBe('short');
-    expect(why('Glob', { pattern: '*.ts' })).toBe('short');
-    expect(why('Grep', { pattern: 'value' }, { count: 400 })).toBe('');
-    expect(why('Grep', { pattern: 'value', context_focus_question: 'Which are constants?' })).toBe('');
-    expect(why('Bash', { command: 'npm test' })).toBe('');
-  });
-
-  it('if it is a short diff, unless the call asks a question', () => {
-    const head = 'diff --git a/a.ts b/a.ts\n@@ -1,3 +1,4 @@\n';
-    expect(why('Bash', { command: 'git diff' }, { head })).toBe('short');
-    expect(why('Bash', { command: 'git diff' }, { head, count: 800 })).toBe('');
-    const asked = { command: 'git diff', context_focus_question: 'Which names changed?' };
-    expect(why('Bash', asked, { head })).toBe('');
-  });
 });

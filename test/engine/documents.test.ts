@@ -51,7 +51,7 @@ const COMMANDS = [
 
 function cutLines(text: string, hints: Hints, goal = 'fix the lost update of order 77'): number {
   expect(text.length).toBeGreaterThan(4_000);
-  const { cuts } = planPrune({ text, goal, hints, limits, dial: 'balanced' });
+  const { cuts } = planPrune({ text, goal, hints, limits });
   return cuts.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
 }
 

@@ -50,7 +50,10 @@ for (const { name, text } of TEXTS) {
           limits: { maxPruneRatio, minKeepLines: 5 },
         }),
       );
-      expect(left, `${origin}, ${asked ? 'asked' : 'not asked'}`).toEqual(left.toSorted((a, b) => b - a));
+      const about = `${origin}, ${asked ? 'asked' : 'not asked'}`;
+      // an output of which nothing could be cut is tried with bolder steps, which cut more than a mild cut at a larger ratio
+      if (asked || origin === 'read') expect(left, about).toEqual(left.toSorted((a, b) => b - a));
+      else expect(left.at(-1), about).toBe(Math.min(...left));
     }
   });
 }

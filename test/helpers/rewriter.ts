@@ -5,7 +5,6 @@ import { DecisionCache } from '../../src/core/decide/decision-cache.ts';
 import type { Decider } from '../../src/core/decide/decision-maker.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import type { Ownership } from '../../src/core/ownership.ts';
-import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
@@ -65,7 +64,6 @@ export interface RewriterParts {
   readonly includeMarkers?: boolean;
   readonly shortMarkers?: boolean;
   readonly isHeldOut?: (conversationId: string) => boolean;
-  readonly boldness?: BoldnessSteps;
   readonly owners?: Ownership;
   /** The directives of all projects. */
   readonly directives?: () => DirectivesView;
@@ -117,7 +115,6 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
     },
     memoBytes: 10_000_000,
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
-    ...(parts.boldness && { boldness: parts.boldness }),
     ...(parts.owners && { owners: parts.owners }),
     ...(directives && { segments: { directives: { known: directives, view: async () => directives() } } }),
   });

@@ -38,7 +38,6 @@ async function freshServer(): Promise<{ readonly server: ServerProcess; readonly
       MCP_PRUNER_ANTHROPIC_URL: upstream.url,
       MCP_PRUNER_GEMINI_URL: `${upstream.url}beta`,
       MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db'),
-      MCP_PRUNER_LEARN: 'false', // what was learned so far depends on the time at which the learner looks
     },
   });
   return { server, upstream };

@@ -319,7 +319,7 @@ describe('a conversation that continues with another model', () => {
       messageBytes(after),
     );
     const page = await fetch(`${proxy.url}/page/api/contexts?days=2`);
-    expect(await page.json()).toMatchObject({ cold_moments: { model: 1 }, boldness: 'careful' });
+    expect(await page.json()).toMatchObject({ cold_moments: { model: 1 } });
     await proxy.stop();
     const at = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => Date.now() } };
     const { cold_stash } = JSON.parse((await run(['report', '--json'], at)).out) as ColdStashReport;

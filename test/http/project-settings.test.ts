@@ -79,34 +79,6 @@ describe('settings of a project', () => {
     expect(rows[0]?.author).toMatch(/^cli:/);
   });
 
-  it('include the boldness: an output that stays whole is cut once its project is bold', async () => {
-    const upstream = await startUpstream();
-    const proxy = await startProxy(upstream);
-    const words = 'alpha bravo charlie delta echo foxtrot golf hotel india juliet'.split(' ');
-    const word = (i: number): string => words[i % words.length] ?? '';
-    const help = (seed: number): string =>
-      Array.from({ length: 90 }, (_, i) =>
-        i % 6 === 0
-          ? `## ${word(i + seed)} ${word(i * 3)} ${i}`
-          : `The ${word(i * 7)} of the ${word(i * 3 + seed)} is ${word(i * 5 + 2)} when the total is wrong for ${word(i * 2)} number ${i}.`,
-      ).join('\n');
-    const sent = async (project: string, seed: number, more: readonly Message[] = []): Promise<string> => {
-      const result = oneResult(help(seed), { args: { command: 'tool --help' } });
-      await proxy.chat(chatBody([...result, ...more]), { 'x-mcp-pruner-project': project });
-      return upstream.last.body.toString();
-    };
-    const isCut = (body: string): boolean => body.includes('PRUNÉ');
-    expect(isCut(await sent('web', 1))).toBe(false);
-    await set(proxy, 'web', '--boldness', 'bold');
-    expect([await sent('web', 2), await sent('api', 4), await sent('web', 1, ANSWERED)].map(isCut)).toEqual([
-      true,
-      false,
-      false,
-    ]);
-    await set(proxy, 'web', '--boldness', 'none');
-    expect([await sent('web', 3), await sent('web', 2, ANSWERED)].map(isCut)).toEqual([false, true]);
-  });
-
   it.each([
     [['set', 'web'], 'needs one of --mode'],
     [['set', 'web', '--mode', 'on'], 'prune, shadow or off'],

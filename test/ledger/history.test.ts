@@ -60,7 +60,7 @@ function request(requestId: string, asked: Asked): RequestFacts {
       newest: asked.newest ?? [`${conversationId}.${count}`],
     },
     usage: { input, output: 100, read, written: input - read, written1h: input - read },
-    texts: [{ tool: 'Bash', kind: 'log', cut: true, tokensBefore: 900, tokensAfter: 400, boldness: 0, message: from }],
+    texts: [{ tool: 'Bash', kind: 'log', cut: true, tokensBefore: 900, tokensAfter: 400, message: from }],
     regrets: [],
     fresh: { from, answerFrom: Math.max(0, from - 1), tokens: 0 },
     ...(asked.summarised && { summarised: asked.summarised }),

@@ -207,7 +207,7 @@ describe('texts that stayed whole because time ran out', () => {
       field: 'requests',
       value: 3,
     } as const;
-    const { notes } = reportOf({ sinceDay: '2026-11-01' }, [sum, { ...sum, project: 'q' }], [], []);
+    const { notes } = reportOf({ sinceDay: '2026-11-01' }, [sum, { ...sum, project: 'q' }], []);
     expect(notes).toEqual([expect.stringMatching(/^6 requests without new cuts \(timeout\): .* passed whole; .*busy/)]);
   });
 });
@@ -219,7 +219,7 @@ describe('models without a price', () => {
         ...({ day: '2026-11-20', project: 'p', slice: 'model', key: `m${i}`, field, value } as const),
       })),
     ).flat();
-    const { notes } = reportOf({ sinceDay: '2026-11-01' }, sums, [], []);
+    const { notes } = reportOf({ sinceDay: '2026-11-01' }, sums, []);
     expect(notes.slice(0, 2)).toEqual(['13 requests of m12 without a price', '12 requests of m11 without a price']);
     expect(notes.slice(-2)).toEqual(['4 requests of m3 without a price', 'and 3 other models']);
     expect(notes).toHaveLength(11);

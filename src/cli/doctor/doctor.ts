@@ -162,7 +162,7 @@ function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]
     const { reportOf } = await import('../../ledger/report.ts');
     const sums = await ledger.sums({ sinceDay, slice: 'model' });
     const advice = 'MCP_PRUNER_PRICES names a file with their prices';
-    return reportOf({ sinceDay }, sums, [], [], {
+    return reportOf({ sinceDay }, sums, [], {
       problems: [],
       pricesShort: (model) => prices.pricesShort(model),
     }).notes.map((what) => ({ level: 'note', what, advice }) as const);

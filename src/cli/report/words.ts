@@ -45,28 +45,13 @@ export function percent(share: number | null): string {
   return share === null ? '-' : `${(100 * share).toFixed(1)} %`;
 }
 
-/** A boldness step with its sign. */
-function stepWords(step: number): string {
-  return step > 0 ? `+${step}` : String(step);
-}
-
 const MAX_ROWS = 15;
 
 const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
 /** Non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
-  const parts = [
-    sharesPart,
-    leftWholePart,
-    missesPart,
-    toolsPart,
-    checkedPart,
-    stepsPart,
-    modelsPart,
-    holdoutPart,
-    workPart,
-  ];
+  const parts = [sharesPart, leftWholePart, missesPart, toolsPart, checkedPart, modelsPart, holdoutPart, workPart];
   return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
 }
 
@@ -146,27 +131,6 @@ function toolsPart({ tools }: LedgerReport): Part {
       ['regret', ({ regretDollars }) => regret(regretDollars)],
     ],
     shown,
-  );
-}
-
-function stepsPart({ steps }: LedgerReport): Part {
-  return part(
-    {
-      title: 'Learnt from regret',
-      note: 'Later decisions cut this many steps more boldly than configured, or more mildly (below 0).',
-      textColumns: 3,
-    },
-    [
-      ['project', ({ project }) => project || '-'],
-      ['tool', ({ tool }) => tool || '-'],
-      ['kind', ({ kind }) => kind || '-'],
-      ['step', ({ step }) => stepWords(step)],
-      ['since', ({ atMs }) => new Date(atMs).toISOString().slice(0, 10)],
-      ['texts cut', ({ texts }) => count(texts)],
-      ['regretted', ({ regretted }) => count(regretted)],
-      ['number', ({ number }) => String(number)],
-    ],
-    steps.slice(0, MAX_ROWS),
   );
 }
 

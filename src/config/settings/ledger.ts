@@ -22,11 +22,6 @@ export const ledgerSettings = {
     flag: 'holdout',
     doc: 'Share of conversations left unpruned from their first request, as a control group.',
   }),
-  learn: setting({
-    rule: onOff(),
-    fallback: true,
-    doc: 'Cuts more mildly where cuts are often regretted, and more boldly where they rarely are (docs/ledger.md). Off: new texts are cut as configured.',
-  }),
   corrections: setting({
     rule: onOff(),
     fallback: true,

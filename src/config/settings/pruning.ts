@@ -16,12 +16,6 @@ export const pruningSettings = {
     flag: 'mode',
     doc: 'shadow: forwards everything unchanged and reports possible savings.',
   }),
-  boldness: setting({
-    common: true,
-    rule: oneOf(['careful', 'balanced', 'bold']),
-    fallback: 'careful',
-    doc: 'How much is cut: careful; balanced also cuts outputs of 4,000 characters and more that would pass whole; bold also cuts files if that saves 1,500 tokens. A context_focus_question always asks for bold.',
-  }),
   minPruneChars: setting({
     common: true,
     rule: wholeNumber(0),

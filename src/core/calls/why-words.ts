@@ -1,6 +1,5 @@
 import { reasonInEnglish } from '../../engine/text/reasons.ts';
 import { leftWholeWords } from '../left-whole.ts';
-import type { BoldnessFact } from '../ports/boldness.ts';
 import { REASON_WORDS } from './reason-words.ts';
 import type { Certainty, Why, WhyRegion } from './why.ts';
 
@@ -68,13 +67,4 @@ export function caveat(certainty: Certainty, whole: string): string {
     case 'whole':
       return `Nothing was ranked: it was left whole (${whole === '' ? 'nothing to cut' : leftWholeWords(whole)}).`;
   }
-}
-
-/** Describes the boldness step that applied to a text. */
-export function boldnessWords({ number, step }: BoldnessFact): string {
-  const how =
-    step === 0
-      ? 'as configured again'
-      : `${Math.abs(step)} step${Math.abs(step) === 1 ? '' : 's'} ${step < 0 ? 'milder' : 'bolder'} than configured`;
-  return `boldness: ${how}, learned from regret of this tool and kind (learned step no. ${number})`;
 }

@@ -53,9 +53,9 @@ export function explainDecision(decision: Decision, text: string): Why {
   return ranked(decision, today);
 }
 
-function inputOf({ goal, sourceType, boldness }: Decision, text: string, basis: DecisionBasis | undefined) {
+function inputOf({ goal, sourceType }: Decision, text: string, basis: DecisionBasis | undefined) {
   if (basis === undefined) return { text, goal, sourceType, limits: { maxPruneRatio: 1, minKeepLines: 0 } };
-  return { text, goal, ...basis, boldness: boldness?.step };
+  return { text, goal, ...basis };
 }
 
 function jobOf({ goal, textHash, tool }: Decision, text: string, { hints, limits }: DecisionBasis): Job {

@@ -5,9 +5,8 @@ import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, editsOf } from '../../engine/text/render.ts';
 import { estimateTokens, tokensOf } from '../../engine/text/tokens.ts';
 import type { View } from '../../engine/text/view.ts';
-import type { Cut, Dial, Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
+import type { Cut, Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
-import type { BoldnessFact } from '../ports/boldness.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
@@ -23,10 +22,6 @@ export interface Job {
   readonly limits: Limits;
   /** The text is so short that only repetitive kinds, such as logs, are cut; part of the decision's key. */
   readonly small?: boolean;
-  /** How boldly the text is cut. Default: careful. */
-  readonly dial?: Dial | undefined;
-  /** Boldness learned for this tool and kind; its step is part of the decision's key. */
-  readonly boldness?: BoldnessFact;
   /** Language of the cuts' reasons; not part of the decision's key, so that sent bytes stay the same. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Name of the tool that returned the text, or `''`; recorded only, not part of the decision's key. */
@@ -100,12 +95,13 @@ const JOB_PARTS = {
   recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
   recoverCommand: NOT_IN_KEY, // reinstalling the program elsewhere must not change bytes that were already sent
   small: ({ small }) => (small ? ['small'] : []),
-  dial: ({ dial }) => (dial ? [`dial=${dial}`] : []),
-  boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
   tool: NOT_IN_KEY, // recorded only
   reasonLanguage: NOT_IN_KEY, // changing the language must not change bytes that were already sent
   cutWhole: NOT_IN_KEY, // has its own key
 } satisfies Record<keyof Job, KeyParts<Job>>;
+
+/** Version of the rules by caller: decisions of earlier versions by other rules must not be taken for new texts. */
+const RULES: Readonly<Record<Job['caller'], readonly string[]>> = { proxy: ['dial=balanced'], call: [] };
 
 function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): readonly string[] {
   return Object.values(table).flatMap((parts) => parts(value));
@@ -118,7 +114,7 @@ function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): rea
  */
 export function decisionKey(job: Job, backend = ''): string {
   if (job.cutWhole) return job.cutWhole.key;
-  return keyOf(...partsOf(JOB_PARTS, job), ...(backend === '' ? [] : [backend]));
+  return keyOf(...partsOf(JOB_PARTS, job), ...RULES[job.caller], ...(backend === '' ? [] : [backend]));
 }
 
 /**
@@ -137,8 +133,6 @@ export function decide(job: Job, key: string, shouldStop: () => boolean, scores:
     limits: job.limits,
     asked: job.caller === 'call',
     small: job.small,
-    dial: job.dial,
-    boldness: job.boldness?.step,
     shouldStop,
     externalScores: scores ?? undefined,
     sourceType: job.sourceType,
@@ -148,14 +142,13 @@ export function decide(job: Job, key: string, shouldStop: () => boolean, scores:
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, scores !== null) });
 }
 
-function basisOf({ hints, limits, sourceType, caller, small, dial }: Job, hasScores: boolean): DecisionBasis {
+function basisOf({ hints, limits, sourceType, caller, small }: Job, hasScores: boolean): DecisionBasis {
   const asked = caller === 'call';
   return {
     hints,
     limits,
     asked: asked || undefined,
     small: small || undefined,
-    dial,
     sourceType,
     opinions: hasScores || undefined,
   };
@@ -180,7 +173,6 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
     tokensAfter: tokens,
     goal: job.goal,
     tool: job.tool,
-    boldness: job.boldness,
   };
 }
 
@@ -246,7 +238,6 @@ export function decisionOf(
     tokensAfter: pays ? tokensAfter : tokensBefore,
     goal: job.goal,
     tool: job.tool,
-    boldness: job.boldness,
     basis: hasId ? basis : undefined,
   };
 }

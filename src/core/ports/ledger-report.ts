@@ -1,4 +1,4 @@
-import type { Arm, BoldnessStep, MissCause, RegretKind, TokenCounts } from './ledger.ts';
+import type { Arm, MissCause, RegretKind, TokenCounts } from './ledger.ts';
 import type { LedgerStore } from './ledger-store.ts';
 
 /** A part of a total; `share` is `null` if the total is 0. */
@@ -65,8 +65,6 @@ export interface LedgerTool {
   readonly regretDollars: number;
   /** Number of regrets by kind. */
   readonly regrets: Readonly<Record<RegretKind, number>>;
-  /** Current boldness level; 0 if none was learned. */
-  readonly step: number;
 }
 
 /** New results that were left whole for one reason. */
@@ -217,8 +215,6 @@ export interface LedgerReport {
   readonly work: readonly WorkMeasure[];
   /** `null` if the provider has counted no request. */
   readonly checked: CheckedShare | null;
-  /** Boldness levels in force, newest first. */
-  readonly steps: readonly BoldnessStep[];
 }
 
 /** Read access to the ledger for the CLI, the page and the tools. Methods may reject with `StoreUnavailable`. */

@@ -1,10 +1,10 @@
-import type { Arm, BoldnessStep, LedgerTurn, WorkCounts } from './ledger.ts';
+import type { Arm, LedgerTurn, WorkCounts } from './ledger.ts';
 import type { HeadSums } from './segments.ts';
 
 /**
  * A sum for one day (UTC, `YYYY-MM-DD`), project and slice. `slice` says what `key` refers to: nothing (`all`), a
  * model, the id of an access key, a wire, a model with a tool (`use`, joined by a tab), a tool with its kind (`tool`,
- * joined by a tab), a cause of cache misses (`miss`), a boldness step with a kind and a tool (`step`), why new texts
+ * joined by a tab), a cause of cache misses (`miss`), why new texts
  * passed whole (`whole`), or changed history reported by providers (`prefix`: `model` or `conversation` and its name,
  * joined by a tab). Sums for wires and uses count every request, billed or not, and have no project.
  */
@@ -204,13 +204,4 @@ export interface LedgerStore {
    * the store has no record of it.
    */
   cutIn(pruneId: string): Promise<CutPlace | null>;
-  /** The newest step of each (project, tool, kind). */
-  steps(): Promise<readonly BoldnessStep[]>;
-  /**
-   * Appends a level for a (project, tool, kind).
-   *
-   * @param after - number of the level it follows, 0 if there is none
-   * @returns the numbered step; `null` if another one was added in the meantime
-   */
-  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null>;
 }

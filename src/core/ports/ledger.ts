@@ -94,18 +94,3 @@ export interface LedgerTurn extends NamedRequest, TokenCounts, BilledFigures {
   /** Absent if the row predates work counts, or the request contains no new work. */
   readonly work?: WorkCounts | undefined;
 }
-
-/** A boldness step for texts of a (project, tool, kind): a numbered fact. Rows are append-only. */
-export interface BoldnessStep {
-  /** Ascending, never reused. */
-  readonly number: number;
-  readonly project: string;
-  readonly tool: string;
-  readonly kind: string;
-  /** -2 (mildest) to 2 (boldest); 0 applies the configured level. */
-  readonly step: number;
-  readonly atMs: number;
-  /** Evidence for the step: number of cut texts, and how many of them were regretted. */
-  readonly texts: number;
-  readonly regretted: number;
-}

@@ -11,8 +11,6 @@ export interface ProjectSettings {
   readonly language?: 'fr' | 'en' | undefined;
   /** Monthly budget (UTC). */
   readonly dollarsPerMonth?: number | undefined;
-  /** How much is cut. */
-  readonly boldness?: 'careful' | 'balanced' | 'bold' | undefined;
   /** Whether old results are put aside while the provider's cache is cold. */
   readonly coldStash?: 'on' | 'measure' | 'off' | undefined;
   /** See `ProjectRetention`. */

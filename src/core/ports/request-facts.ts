@@ -56,8 +56,6 @@ export interface TextFacts {
   readonly cut: boolean;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Number of the boldness step that applied; 0 if there is none. */
-  readonly boldness: number;
   /** Index of its message. Default: the last one. */
   readonly message?: number;
 }
@@ -69,9 +67,8 @@ export interface RegretFacts {
   readonly kind: string;
   /** Estimated tokens that were sent again. */
   readonly tokens: number;
-  /** Prune id of the cut text. `boldness`: number of the step that applied, as in `TextFacts`. */
+  /** Prune id of the cut text. */
   readonly pruneId: string;
-  readonly boldness: number;
   /** Index of the message in which it appears. Default: the last one. */
   readonly message?: number;
   /** What a shell command recovered; all lines if there are no ranges. */

@@ -175,31 +175,18 @@ async function decideTexts(
   return decided;
 }
 
-/**
- * Finds decisions made when texts were new, at every boldness level, because the level used then is not recorded. A
- * text left whole at any level stays whole, since it may have been sent that way.
- */
+/** Finds decisions made when texts were new. */
 async function decidedBefore(
   texts: readonly FoundText[],
   decisions: DecisionMaker,
 ): Promise<readonly (readonly [FoundText, Decision])[]> {
   if (texts.length === 0) return [];
-  const jobs = new Map(texts.map((text) => [text, atEachBoldness(text.job)]));
-  const known = await decisions.decided([...jobs.values()].flat());
+  const known = await decisions.decided(texts.map(({ job }) => job));
   return texts.flatMap((text) => {
-    const found = (jobs.get(text) ?? []).flatMap((job) => known.get(job) ?? []);
-    const first = found.find(({ pruneId }) => pruneId === null) ?? found[0];
-    return first ? [[text, first] as const] : [];
+    const found = known.get(text.job);
+    return found ? [[text, found] as const] : [];
   });
 }
-
-function atEachBoldness(job: Job): readonly Job[] {
-  const { boldness } = job;
-  return boldness === undefined ? [job] : BOLDNESS.map((step) => ({ ...job, boldness: { ...boldness, step } }));
-}
-
-/** All boldness steps, mildest first. */
-const BOLDNESS = [-2, -1, 0, 1, 2];
 
 /** Reason to keep a text whole if it has no stored decision; `false` if it may be pruned. */
 type WhyWhole = (text: FoundText) => string | false;

@@ -1,6 +1,6 @@
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
-import type { Dial, Hints, Limits } from '../../engine/types.ts';
+import type { Hints, Limits } from '../../engine/types.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
@@ -52,8 +52,6 @@ export interface FindSettings {
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
-  /** How boldly texts are cut. Default: careful. */
-  readonly dial?: Dial | undefined;
   /** Language of the reasons in markers. Default: French. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Program named in markers if the agent has no `recover_text`. Default: `mcp-pruner`. */
@@ -213,14 +211,13 @@ export function jobOf(
   way: RecoveryHint,
   keepWhole = '',
 ): Job {
-  const { limits, dial, reasonLanguage, recoverCommand } = settings;
+  const { limits, reasonLanguage, recoverCommand } = settings;
   const base = {
     text,
     textHash: textHash(text),
     goal,
     hints,
     limits,
-    dial,
     tool: tool.slice(0, MAX_NAME),
     caller: 'proxy' as const,
     recoveryHint: way,

@@ -4,7 +4,6 @@ import type { DecisionMaker } from '../decide/decision-maker.ts';
 import type { Turns } from '../decide/turns.ts';
 import type { Ownership } from '../ownership.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
-import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { SegmentPorts } from '../ports/segments.ts';
 import type { Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
@@ -23,8 +22,6 @@ export interface PipelineOptions {
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is not pruned. */
   readonly isHeldOut?: (shownId: string, project: string) => boolean;
-  /** Learned boldness levels. Default: the configured level. */
-  readonly boldness?: BoldnessSteps;
   /** Directives and observers of segments. If absent, segments are disabled. */
   readonly segments?: SegmentPorts;
   /** Repeats the shortened tools of conversations of earlier versions. */

@@ -56,7 +56,7 @@ export class RequestPipeline {
   readonly #collect: CollectStage | null;
 
   constructor(options: PipelineOptions) {
-    const { segments, find, render, onFailure, memoBytes, store, decisions, owners, boldness } = options;
+    const { segments, find, render, onFailure, memoBytes, store, decisions, owners } = options;
     const { findOf, turns = new Turns() } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
@@ -66,7 +66,7 @@ export class RequestPipeline {
     this.#accepted = new AcceptedCuts(this.#late, this.#sent);
     this.#names = new ConversationNames(options.clock);
     const counting = segments !== undefined && countsTokens(segments);
-    this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns, boldness });
+    this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns });
     this.#served = new ServedLines({ store, owners });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const records = { sent: this.#sent, late: this.#late };

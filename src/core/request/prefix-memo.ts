@@ -13,8 +13,6 @@ export interface TextOutcome
   readonly messageIndex: number;
   /** Tokens that were put aside, counted after any earlier cut; 0 or absent if none were. */
   readonly tokensAside?: number;
-  /** Learned boldness level that applied; absent if none was learned. */
-  readonly boldness?: number;
 }
 
 /** A replacement inside a string of the body; `[start, end)` are byte offsets between its quotes. */

@@ -1,12 +1,10 @@
-import { kindOf } from '../../engine/plan.ts';
 import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
 import { namesRecovery } from '../../wires/transcript/tools.ts';
 import { advanceFor, ifLargeInTurns, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
-import type { BoldnessSteps } from '../ports/boldness.ts';
-import type { DirectivesView, RequestScope } from '../ports/segments.ts';
+import type { DirectivesView } from '../ports/segments.ts';
 import { type ApplicableSteps, applicableSteps } from '../segments/apply-directives.ts';
 import { NO_HISTORY } from '../sent/history.ts';
 import { type SecondKey, secondKeysOf } from '../sent/second-keys.ts';
@@ -90,8 +88,6 @@ export interface ReadOptions {
   readonly answers: AnsweredConversations;
   readonly names: Pick<ConversationNames, 'nameOf'>;
   readonly turns: Turns;
-  /** Learned boldness levels. Default: the configured level. */
-  readonly boldness?: BoldnessSteps | undefined;
 }
 
 /** Maximum time spent on the messages of a large request before yielding, in milliseconds. */
@@ -228,7 +224,7 @@ export class ReadStage {
       match,
       first,
       tail,
-      found: this.#withBoldness(found, request.scope ?? NO_SCOPE),
+      found,
       results,
       texts,
       callOf: (text) => calls.get(text),
@@ -250,21 +246,6 @@ export class ReadStage {
     const about = { body, project, requestId, session, previous, purpose, wire: dialect.name };
     const shownId = this.#options.names.nameOf({ ...about, ...read });
     return { session, shownId };
-  }
-
-  /**
-   * Adds the learned boldness level of its tool and kind to each text. Kinds are detected only for tools with a learned
-   * level.
-   */
-  #withBoldness(found: readonly FoundText[], { project }: RequestScope): readonly FoundText[] {
-    const { boldness: steps } = this.#options;
-    if (!steps) return found;
-    return found.map((text) => {
-      const { job, skip } = text;
-      const ofTool = skip === '' && job.keepWhole === undefined ? steps.of(project, job.tool) : null;
-      const boldness = ofTool?.get(kindOf(job));
-      return boldness ? { ...text, job: { ...job, boldness } } : text;
-    });
   }
 }
 

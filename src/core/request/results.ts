@@ -85,12 +85,7 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
     if (decoded === null) return [];
     const isRepeated = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
-    return textsOf(
-      piece,
-      result,
-      whyWhole({ call, files, isRepeated, text: decoded, conversation, dial: settings.dial }),
-      settings,
-    );
+    return textsOf(piece, result, whyWhole({ call, files, isRepeated, text: decoded, conversation }), settings);
   });
 }
 
@@ -184,7 +179,6 @@ export function readTextResult(reading: Reading, { result, text, literal, index 
       isRepeated,
       text: piece.text,
       conversation,
-      dial: settings.dial,
     });
     return textsOf(piece, { ...context, facts: named }, whole, settings);
   });

@@ -105,7 +105,6 @@ function outcomeOf(
     tokensBefore,
     tokensAfter: cut ? cut.tokensAfter : tokensBefore,
     ...(isAside && { tokensAside: (job.cutWhole?.tokensShown ?? tokensBefore) - cut.tokensAfter }),
-    boldness: decision?.boldness?.number,
   };
 }
 

@@ -109,7 +109,8 @@ function boldness(limits: Limits, own: Boldness, caution: Caution, size: number)
   return Math.min(bold, STEP ** steps * ceiling * bySize);
 }
 
-type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
+/** The origin of a text, and the number of steps by which it is cut more boldly. */
+type Caution = Pick<PruneInput, 'hints' | 'asked'> & { readonly boldness?: number };
 
 /** Whether a command prints the usage or manual of a program, which agents look things up in as in a file. */
 function isManual(hints: Hints | undefined): boolean {
@@ -127,7 +128,7 @@ function sizeOf(tokens: number, chars: number): number {
   return (tokens + chars / CHARS_PER_TOKEN) / 2;
 }
 
-type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'boldness' | 'externalScores'>;
+type ChoiceInput = Pick<PruneInput, 'limits' | 'externalScores'> & Caution;
 
 /**
  * Prepares the choice of lines. Lines that carry a document's structure may be cut only at the ceiling ratio, together

@@ -33,7 +33,6 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
     coldStash: (query) => readColdFigures(store.ledger, settings.coldStash, query),
-    boldness: settings.boldness,
     prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),
     recall: parts.recall,

@@ -10,8 +10,6 @@ import type { Annotation, RenderOptions } from '../../engine/text/render.ts';
 /** Compactions and pauses, results put aside at cold moments, and changed histories reported by providers. */
 export interface ContextsShown extends ContextReport, ColdStashReport {
   readonly prefix_breaks: PrefixBreakReport;
-  /** `MCP_PRUNER_BOLDNESS`. */
-  readonly boldness: string;
 }
 
 /** A text of a request that was new in it, and what became of it. */
@@ -202,8 +200,6 @@ export interface TextPart extends CutShown, Omit<PruneShown, 'row'> {
 export interface WhyShown {
   /** Limitation of the explanation, or `''`. */
   readonly caveat: string;
-  /** The boldness step that applied, in words; `''` if there is none. */
-  readonly boldness: string;
   readonly terms: readonly string[];
   readonly threshold: number | null;
   readonly regions: readonly {

@@ -1,5 +1,5 @@
 import { explainDecision } from '../../core/calls/why.ts';
-import { boldnessWords, caveat, inWords } from '../../core/calls/why-words.ts';
+import { caveat, inWords } from '../../core/calls/why-words.ts';
 import type { Store, StoredPrune } from '../../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../../engine/text/lines.ts';
 import { formatShortMarker } from '../../engine/text/marker.ts';
@@ -82,12 +82,11 @@ export async function whyOf({ store }: { readonly store: Originals }, pruneId: s
   const { decision } = prune;
   if (text.length > MOST_EXPLAINED_CHARS) {
     const tooLong = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
-    return { caveat: tooLong, boldness: '', terms: [], threshold: null, regions: [] };
+    return { caveat: tooLong, terms: [], threshold: null, regions: [] };
   }
   const why = explainDecision(decision, text);
   return {
     caveat: caveat(why.certainty, decision.whole),
-    boldness: decision.boldness ? boldnessWords(decision.boldness) : '',
     terms: why.terms.slice(0, 50),
     threshold: why.threshold,
     regions: why.regions.slice(0, MOST_REGIONS).map((region) => ({

@@ -85,14 +85,14 @@ export async function linesView(
 
 /** Recent compactions, costs of pauses, results put aside, and reported prefix breaks. @throws StoreUnavailable */
 export async function contextsView(
-  { contexts, coldStash, boldness, prefixBreaks, clock }: PageParts,
+  { contexts, coldStash, prefixBreaks, clock }: PageParts,
   days: number,
   project: string | undefined,
 ): Promise<ContextsShown> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const query = { sinceDay, project };
   const [report, cold, breaks] = await Promise.all([contexts(query), coldStash(query), prefixBreaks(query)]);
-  return { ...report, ...cold, boldness, prefix_breaks: breaks };
+  return { ...report, ...cold, prefix_breaks: breaks };
 }
 
 /** Tool results that contain the words of a query. @throws StoreUnavailable */
@@ -146,7 +146,6 @@ export interface PageParts {
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
   /** Results put aside at cold moments since a day. May reject with `StoreUnavailable`. */
   readonly coldStash: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ColdStashReport>;
-  readonly boldness: string;
   /** Changed histories reported by providers since a day. May reject with `StoreUnavailable`. */
   readonly prefixBreaks: (query: {
     readonly sinceDay: string;

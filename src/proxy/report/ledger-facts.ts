@@ -217,10 +217,10 @@ const BREAKPOINT_BYTES = 120;
 const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
 function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
-  const { tool, kind, pruneId, tokensBefore, tokensAfter, boldness = 0 } = outcome;
+  const { tool, kind, pruneId, tokensBefore, tokensAfter } = outcome;
   const cut = pruneId !== null && !whole;
   const message = outcome.messageIndex;
-  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness, message };
+  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, message };
 }
 
 /** Results repeated after their first occurrence was pruned, because the agent requested the removed lines again. */
@@ -230,7 +230,7 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
     const before = outcomes.slice(0, newFrom + i);
     const first = before.find((one) => one.pruneId !== null && one.tool === tool && one.lines === lines);
     if (!first?.pruneId) return [];
-    const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, boldness: first.boldness ?? 0, message };
+    const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, message };
     return [{ how: 'reread' as const, tokens: tokensBefore, ...of }];
   });
 }

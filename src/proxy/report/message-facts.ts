@@ -201,13 +201,13 @@ export function shellRecoveries(
       for (const { pruneId, ranges } of lines) {
         const cut = outcomes.find((one) => one.pruneId === pruneId);
         if (!cut) continue;
-        const { tool, kind, boldness = 0, lines: all, tokensBefore } = cut;
+        const { tool, kind, lines: all, tokensBefore } = cut;
         const count = ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
         // the output may contain other lines too, and a filter may remove some of these
         const share = ranges.length === 0 ? 1 : Math.min(1, count / Math.max(1, all));
         const most = Math.round(Math.min(tokens / lines.length, share * tokensBefore));
         const recovered = { ranges: ranges.length, lines: count };
-        regrets.push({ how: 'recovered', tool, kind, pruneId, boldness, tokens: most, message: since + i, recovered });
+        regrets.push({ how: 'recovered', tool, kind, pruneId, tokens: most, message: since + i, recovered });
       }
     }
   }

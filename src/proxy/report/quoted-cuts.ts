@@ -35,10 +35,10 @@ export function quotedCuts(rewritten: RewrittenRequest): RegretFacts[] {
       const cut = cutLine(received, message.span.start, before, line);
       const outcome = cut && outcomeAt(rewritten, cut);
       if (!outcome?.pruneId) continue;
-      const { tool, kind, pruneId, boldness = 0 } = outcome;
+      const { tool, kind, pruneId } = outcome;
       const tokens = estimateTokens(line);
       // the answer itself is older than this request, so the regret is counted at the first message after it
-      regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens, message: tail });
+      regrets.push({ how: 'quoted', tool, kind, pruneId, tokens, message: tail });
     }
   }
   return regrets;

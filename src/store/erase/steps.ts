@@ -122,7 +122,6 @@ function* eraseWaiting(isOwn: (name: string) => boolean): Steps<void> {
 /** Tables whose rows name their project, except those of conversations. */
 const PROJECT_ROWS: readonly [table: string, key: string][] = [
   ['ledger_turn', 'id'],
-  ['ledger_step', 'id'],
   ['compaction', 'id'],
   ['tool_shelf_conversation', 'id'],
 ];

@@ -83,7 +83,6 @@ export const movedTables: readonly MovedTable[] = [
   table('reply', 'id', 'id tool key args_hash text bytes expires_ms', 'tool key text', 100),
   table('ledger_turn', 'id', `id ${TURN_COLUMNS.join(' ')}`, 'project conversation model key_id'),
   table('ledger_sum', 'day project slice key field', 'day project slice key field value', 'project key'),
-  table('ledger_step', 'id', 'id project tool kind step at_ms texts regretted', 'project tool kind'),
   table('ledger_state', 'name', 'name lineage at_ms version data', 'name', 100),
   table('ledger_waiting', 'id', 'id request_id since_ms names lineage data', 'names data', 100),
   table(

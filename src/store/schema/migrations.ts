@@ -29,6 +29,7 @@ export const upgrade = `
   DROP TABLE main.tool_conversation;
   DROP TABLE main.tool_shelf_day;
   DROP TABLE main.tool_shelf_change;
+  DROP TABLE main.ledger_step;
 `;
 
 /** A migration in Common SQL, with additional statements for SQLite and for PostgreSQL. */

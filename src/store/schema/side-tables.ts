@@ -56,16 +56,6 @@ export const LEDGER = `
     value REAL NOT NULL,
     PRIMARY KEY (day, project, slice, key, field)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE main.ledger_step (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    project TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    step INTEGER NOT NULL,
-    at_ms INTEGER NOT NULL,
-    texts INTEGER NOT NULL,
-    regretted INTEGER NOT NULL
-  ) STRICT;
   CREATE TABLE main.ledger_state (
     name TEXT NOT NULL PRIMARY KEY,
     lineage TEXT NOT NULL,

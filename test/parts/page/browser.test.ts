@@ -111,7 +111,6 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
     if (view !== 'Overview') return;
     await page.locator('.plot canvas').first().waitFor();
-    await page.getByText('Boldness: careful').waitFor();
   };
   const width = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth');
 

@@ -10,8 +10,6 @@ import { seedLedger } from './month.ts';
 import type { Stage } from './stage.ts';
 
 const DAY_MS = 86_400_000;
-/** Of 50 characters, as names of MCP tools are. */
-
 /** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
 export const HOSTILE = [
   '<script>window.hit = 1; document.title = "hit"</script>',

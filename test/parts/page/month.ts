@@ -34,8 +34,6 @@ export async function addMonth(store: LedgerStore, nowMs: number): Promise<void>
       aConversation(turns, sums, dayMs, back * 10 + talk);
   }
   await store.add(turns, sums);
-  const learnt = { project: 'checkout', tool: 'read_file', kind: 'code', step: -1, atMs: nowMs - 9 * DAY_MS };
-  await store.addStep({ ...learnt, texts: 41, regretted: 15 }, 0);
 }
 
 function aConversation(turns: LedgerTurn[], sums: LedgerSum[], dayMs: number, seed: number): void {

@@ -114,9 +114,7 @@ export async function fillEveryTable(place: Place): Promise<void> {
         Date.now(),
       ]),
     );
-    // a step needs hundreds of texts, a request that waits a killed process, and agents of the fleet are processes
-    const step = { project: 'web', tool: WORD, kind: 'log', step: 1, atMs: Date.now(), texts: 300, regretted: 0 };
-    await store.ledger.addStep(step, 0);
+    // a request that waits needs a killed process, and agents of the fleet are processes
     const names = ['conversation\nweb\nof a killed process'];
     const waits = [{ requestId: WORD, sinceMs: Date.now(), names, lineage: '', data: `{"project":"web","${WORD}":1}` }];
     const process = { name: 'process\n1', lineage: 'process', aliveFromMs: 0 };

@@ -93,7 +93,6 @@ const IDENTITIES = [
   'compaction',
   'tool_shelf_conversation',
   'ledger_turn',
-  'ledger_step',
   'project_setting',
 ];
 

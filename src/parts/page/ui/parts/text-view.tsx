@@ -62,7 +62,6 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
       {failure && <Trouble failure={failure} />}
       {view !== 'cut' && <SentNote sent={text.sent} />}
       {why !== null && why.caveat !== '' && <p class="quiet">{why.caveat}</p>}
-      {why !== null && why.boldness !== '' && <p class="quiet">{why.boldness}</p>}
       {why !== null && why.terms.length > 0 && (
         <p class="quiet">
           Words of the goal in this text: <span class="breaks">{why.terms.join(', ')}</span>. A region is cut when its

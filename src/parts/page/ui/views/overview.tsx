@@ -80,12 +80,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
     <>
       <Sentence report={report} contexts={contexts} />
       {contexts !== null && contexts.prefix_breaks.requests > 0 && <Breaks breaks={contexts.prefix_breaks} />}
-      {contexts !== null && (
-        <p class="quiet notes">
-          {coldLines(contexts, dollars).map((line) => `${line}. `)}
-          Boldness: {contexts.boldness}.
-        </p>
-      )}
+      {contexts !== null && <p class="quiet notes">{coldLines(contexts, dollars).map((line) => `${line}. `)}</p>}
       {report.notes.length > 0 && (
         <ul class="quiet small notes">
           {report.notes.map((note) => (

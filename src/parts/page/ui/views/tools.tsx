@@ -1,7 +1,6 @@
-import { compact, dayName, dollarColumn, iso, share } from '../../../../app/page/ui/format.tsx';
-import { Badge, Bar, Card, Empty, Head, Scroll, Show, Time, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn, share } from '../../../../app/page/ui/format.tsx';
+import { Bar, Card, Empty, Head, Scroll, Show, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count } from '../../../../base/counts.ts';
-import type { BoldnessStep } from '../../../../core/ports/ledger.ts';
 import type { LedgerReport, LedgerTool } from '../../../../core/ports/ledger-report.ts';
 import type { FacetsShown, LinesShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
@@ -31,16 +30,13 @@ export function ToolsView() {
         </button>
       </Head>
       <Show loaded={report}>
-        {({ tools, steps }) =>
+        {({ tools }) =>
           tools.length === 0 ? (
             <Empty title="No text has been examined yet">
               <Start />
             </Empty>
           ) : (
-            <>
-              <Tools tools={tools} lines={new Map(lines.value?.lines.map(({ key, values }) => [key, values]))} />
-              {steps.length > 0 && <Learnt steps={steps} />}
-            </>
+            <Tools tools={tools} lines={new Map(lines.value?.lines.map(({ key, values }) => [key, values]))} />
           )
         }
       </Show>
@@ -48,7 +44,7 @@ export function ToolsView() {
   );
 }
 
-const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step', 'Cut by day'] as const;
+const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Cut by day'] as const;
 
 function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: ReadonlyMap<string, readonly number[]> }) {
   const saved = dollarColumn(tools.map(({ dollarsSaved }) => dollarsSaved));
@@ -123,75 +119,9 @@ function Row({ tool: one, values, saved, regret }: RowShown) {
           </>
         )}
       </td>
-      <td class="amount">
-        <Step step={one.step} />
-      </td>
       <td class="amount sparks">
         <Spark values={values} />
       </td>
     </tr>
-  );
-}
-
-function Step({ step }: { step: number }) {
-  if (step === 0) return <span class="quiet">as set</span>;
-  return <Badge tone={step < 0 ? 'warn' : 'good'}>{step > 0 ? `+${step} bolder` : `${step} milder`}</Badge>;
-}
-
-/** Boldness steps in force, with the evidence for each. */
-function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
-  return (
-    <Card title="Learnt from regret" flush>
-      <p class="quiet">
-        New texts are cut more mildly where many cut texts were needed later, and more boldly where hardly any were.
-        Texts already sent stay as they were. <code>MCP_PRUNER_LEARN=false</code> switches learning off.
-      </p>
-      <Scroll label="Learnt from regret">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col" class="amount">
-                Number
-              </th>
-              <th scope="col">Project</th>
-              <th scope="col">Tool</th>
-              <th scope="col">Kind</th>
-              <th scope="col" class="amount">
-                Texts cut
-              </th>
-              <th scope="col" class="amount">
-                Regretted
-              </th>
-              <th scope="col">Since</th>
-              <th scope="col" class="amount">
-                Step
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {steps.map((one) => (
-              <tr key={one.number}>
-                <td class="amount">{one.number}</td>
-                <td class="breaks">{one.project}</td>
-                <th scope="row" class="breaks">
-                  {one.tool === '' ? 'no tool' : one.tool}
-                </th>
-                <td>{one.kind.replaceAll('_', ' ')}</td>
-                <td class="amount">{count(one.texts)}</td>
-                <td class="amount">
-                  {count(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
-                </td>
-                <td>
-                  <Time ms={one.atMs}>{dayName(iso(one.atMs).slice(0, 10))}</Time>
-                </td>
-                <td class="amount">
-                  <Step step={one.step} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </Card>
   );
 }

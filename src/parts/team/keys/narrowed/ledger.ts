@@ -1,4 +1,4 @@
-import type { BoldnessStep, LedgerTurn } from '../../../../core/ports/ledger.ts';
+import type { LedgerTurn } from '../../../../core/ports/ledger.ts';
 import type { CutPlace, LedgerConversation, LedgerStore, LedgerSum } from '../../../../core/ports/ledger-store.ts';
 import { Narrowed, unsupported } from './narrowed.ts';
 
@@ -64,10 +64,4 @@ export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore
     const place = await this.unscoped.cutIn(pruneId);
     return place !== null && this.ownProjects.includes(place.project) ? place : null;
   }
-
-  async steps(): Promise<readonly BoldnessStep[]> {
-    return (await this.unscoped.steps()).filter(({ project }) => this.ownProjects.includes(project));
-  }
-
-  addStep = unsupported;
 }
