@@ -1,4 +1,5 @@
 import { count, plural } from '../base/counts.ts';
+import { hourCacheWords } from '../core/miss-causes.ts';
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../core/ports/context-report.ts';
 import { printable } from './command.ts';
@@ -19,28 +20,11 @@ export function contextText({ compactions, cold }: ContextReport): string {
       lines.push(`  ${printable(one.id).slice(0, 20)}  ${lengths}: ${what}`);
     }
   }
-  if (cold.requests > 0) {
-    const { what, advice } = hourCacheWords(cold);
-    lines.push('', `Pauses: ${what}`);
-    if (hourCachePays(cold)) lines.push(`  ${advice}`);
-  }
+  if (cold.requests > 0) lines.push('', `Pauses: ${pauseWords(cold)}`, `  ${hourCacheWords(cold, money)}`);
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** Whether a one-hour cache lifetime would have saved more than it costs. */
-export function hourCachePays({ hour_cache: { cost, saved } }: ColdFigures): boolean {
-  return saved > cost;
-}
-
-export function hourCacheWords({ requests, usd, hour_cache: { cost, saved } }: ColdFigures): {
-  readonly what: string;
-  readonly advice: string;
-} {
-  const found = `the cache had expired for ${plural(requests, 'request')}, which cost ${money(usd)}`;
-  const hour = `a cache lifetime of an hour would have cost ${money(cost)} and saved ${money(saved)}`;
-  return {
-    what: `${found}; ${hour}`,
-    advice:
-      'Claude Code: set ENABLE_PROMPT_CACHING_1H=1; other clients: set their cache lifetime to an hour if they can',
-  };
+/** What pauses cost. */
+export function pauseWords({ requests, usd }: ColdFigures): string {
+  return `the cache had expired for ${plural(requests, 'request')}, which cost ${money(usd)}`;
 }

@@ -50,7 +50,8 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
   const paired = (value: Value, twin: Value): Difference =>
     pairedDifference(
       pruned.map((one) => value(one) - twin(one)),
-      meansOf(arms, value),
+      // the other side of a pair is the same conversation without cuts, not the control group
+      { pruned: meanOf(pruned.map(value)), control: meanOf(pruned.map(twin)) },
     );
   const withoutCuts = stratified(wholeBill);
   const turns = compare(({ turns: count }) => count);

@@ -36,6 +36,25 @@ const NONE = {} as HoldoutResult;
 const EXPERIMENTS = 120;
 const LEAST = 0.95 * EXPERIMENTS;
 
+it('of a hold-out, each row adds up: whole less pruned is the difference, also in pairs', () => {
+  const next = randomFrom(7);
+  const conversations = Array.from({ length: 200 }, (_, i): ComparedConversation => {
+    const whole = 0.2 + 0.1 * next();
+    const isControl = i % 4 === 0;
+    return {
+      arm: isControl ? 'control' : 'pruned',
+      turns: 10 + Math.floor(3 * next()),
+      dollars: isControl ? whole : whole * 0.7,
+      dollarsWithout: whole,
+      firstRequestTokens: 1_000 + i,
+    };
+  });
+  const result = holdoutOf(conversations) ?? NONE;
+  expect(result.method).toBe('pairs');
+  for (const { pruned, control, difference: change } of [result.dollarsPerConversation, result.dollarsPerTurn])
+    expect(pruned - control).toBeCloseTo(change, 9);
+});
+
 describe('the interval of a hold-out', () => {
   it.each(Object.keys(shapes(0)))(
     'is absent or contains the true difference in 95 of 100 experiments, costs %s',

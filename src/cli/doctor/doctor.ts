@@ -6,14 +6,16 @@ import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { SettingsError } from '../../config/settings-error.ts';
 import { isAnthropicsOwn, isGuarded, servingProblem } from '../../config/warnings.ts';
+import { hourCacheWords } from '../../core/miss-causes.ts';
 import { prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
 import { alarmWords } from '../../core/saving-alarm.ts';
 import { pricesOf } from '../../ledger/installed-prices.ts';
 import type { Prices } from '../../ledger/prices.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import { type Command, configOption, fileReader, type Io, painter, printableLine } from '../command.ts';
-import { hourCachePays, hourCacheWords } from '../context-text.ts';
+import { pauseWords } from '../context-text.ts';
 import { readSettings } from '../read-settings.ts';
+import { money } from '../report/words.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
 import { wrapped } from '../table.ts';
 import { checkAddresses } from './addresses.ts';
@@ -128,7 +130,8 @@ function checkSaving(running: Pick<ProxyHealth, 'savingAlarm'> | null): Finding[
 function checkPauses(settings: Settings, io: Io): Promise<Finding[]> {
   return findingsOfMonth(settings, io, async ({ compactions }, sinceDay) => {
     const cold = await compactions.cold({ sinceMs: Date.parse(sinceDay) });
-    return hourCachePays(cold) ? [{ level: 'note', ...hourCacheWords(cold) }] : [];
+    const { cost, saved } = cold.hour_cache;
+    return saved > cost ? [{ level: 'note', what: pauseWords(cold), advice: hourCacheWords(cold, money) }] : [];
   });
 }
 

@@ -1,7 +1,7 @@
 import { count, plural } from '../../base/counts.ts';
 import { columnDecimals, dollarWords } from '../../base/decimals.ts';
 import { leftWholeAmount, leftWholeWords } from '../../core/left-whole.ts';
-import type { MissCause } from '../../core/ports/ledger.ts';
+import { missAction, missWords } from '../../core/miss-causes.ts';
 import {
   type Difference,
   type HoldoutPlan,
@@ -15,20 +15,6 @@ import {
   type WorkRate,
 } from '../../core/ports/ledger-report.ts';
 import { type Part, part } from './table.ts';
-
-/** Descriptions of causes of cache misses. */
-const CAUSES: Readonly<Record<MissCause, string>> = {
-  first_request: 'first request: nothing was cached yet',
-  expired: 'expired: too long after the previous request',
-  model_changed: 'another model was asked',
-  tools_changed: 'the client changed its tools',
-  system_changed: 'the client changed its system prompt',
-  message_changed: 'the client changed an earlier message',
-  compacted: 'the client compacted the conversation: all of it was new to the cache',
-  put_aside: 'old results were put aside or put back: later turns are cheaper',
-  changed_by_us: 'changed by mcp-pruner: please report it',
-  unknown: 'unknown: nothing changed',
-};
 
 /** Formats a single dollar amount like the page does. For columns: `moneyColumn`. */
 export function money(dollars: number, decimals = columnDecimals([dollars])): string {
@@ -96,10 +82,11 @@ function missesPart({ misses }: LedgerReport): Part {
     {
       title: 'Why the cache missed',
       note: 'Dollars: the cost of the missed tokens above the price of reading them from the cache.',
-      textColumns: 1,
+      textColumns: 2,
     },
     [
-      ['cause', ({ cause }) => CAUSES[cause] ?? cause],
+      ['cause', ({ cause }) => missWords(cause).name],
+      ['what to do', ({ cause }) => missAction(cause, undefined, money) || missWords(cause).about],
       ['requests', ({ requests }) => count(requests)],
       ['tokens', ({ tokens }) => count(tokens)],
       ['dollars', ({ dollars }) => cost(dollars)],

@@ -5,7 +5,7 @@ import { count, plural } from '../../../../base/counts.ts';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';
 import { to } from '../route.tsx';
 import { Columns, chartWidth, inputOf, LEFT, PARTS, wholeOf } from './timeline-columns.tsx';
-import { AsTable, missWords } from './turn-table.tsx';
+import { AsTable, missText } from './turn-table.tsx';
 
 /** Chart of request sizes in a conversation, by origin of tokens, with cuts hatched. */
 export function Timeline({
@@ -113,7 +113,7 @@ function Detail({
         {cost !== null && dollarsWithout !== null && ` instead of ${dollars(dollarsWithout)}`}
         {cost !== null && '.'}{' '}
         {miss !== null && (
-          <Badge tone={miss === 'first_request' ? '' : 'warn'}>{missWords(miss, missTokens, missAt)}</Badge>
+          <Badge tone={miss === 'first_request' ? '' : 'warn'}>{missText(miss, missTokens, missAt)}</Badge>
         )}{' '}
         {turn.regretTokens > 0 && <Badge tone="bad">{compact(turn.regretTokens)} tokens were needed after all</Badge>}
       </p>

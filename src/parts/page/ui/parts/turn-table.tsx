@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { clock, compact, dollarColumn } from '../../../../app/page/ui/format.tsx';
 import { Badge, Table, Time } from '../../../../app/page/ui/parts/pieces.tsx';
+import { missWords } from '../../../../core/miss-causes.ts';
 import type { TurnShown } from '../../shapes.ts';
-import { CAUSES } from '../views/overview/misses.tsx';
 
 const HEADS = [
   'Time',
@@ -51,7 +51,7 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
                 <span class="quiet">full hit</span>
               ) : (
                 <Badge tone={miss === 'first_request' ? '' : 'warn'}>
-                  {missWords(miss, turn.missTokens, turn.missAt)}
+                  {missText(miss, turn.missTokens, turn.missAt)}
                 </Badge>
               )}
             </td>
@@ -64,8 +64,9 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
 
 export const writtenIn = ({ write5m, write1h }: TurnShown): number => write5m + write1h;
 
-export function missWords(miss: string, missTokens: number, missAt: number): string {
-  const name = Object.entries(CAUSES).find(([cause]) => cause === miss)?.[1][0] ?? miss;
+export function missText(miss: string, missTokens: number, missAt: number): string {
   const where = missAt >= 0 ? ` (message ${missAt})` : '';
-  return missTokens > 0 ? `cache missed ${compact(missTokens)}: ${name}${where}` : `${name}${where}`;
+  return missTokens > 0
+    ? `cache missed ${compact(missTokens)}: ${missWords(miss).name}${where}`
+    : `${missWords(miss).name}${where}`;
 }

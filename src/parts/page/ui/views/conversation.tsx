@@ -5,6 +5,7 @@ import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Badge, Bar, BoundBadge, Head, Show, Time, Trouble, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../base/counts.ts';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
+import { alignedRequests } from '../parts/align.ts';
 import { Icon } from '../parts/icon.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { Timeline } from '../parts/timeline.tsx';
@@ -111,6 +112,8 @@ function About({ conversation }: { conversation: ConversationShown }) {
 /** Texts that were new in one request. */
 interface Turn {
   readonly turn: number;
+  /** Index of the request on the timeline; -1 without one. */
+  readonly request: number;
   readonly texts: readonly TextOfTurn[];
 }
 
@@ -120,15 +123,13 @@ function Requests({ timeline, texts }: { timeline: TimelineShown; texts: readonl
   const [chosen, setChosen] = useState<number | null>(null);
   const cutLast = turns.findLastIndex(({ removedNew }) => removedNew > 0);
   const selected = Math.min(chosen ?? (cutLast < 0 ? turns.length - 1 : cutLast), turns.length - 1);
-  const groups = useMemo(() => turnsOf(texts), [texts]);
-  const own = groups.filter((group) => nearest(turns, group.texts[0]?.atMs ?? 0) === selected);
-  const [first] = own;
-  const cut = own.flatMap((group) => group.texts).filter(({ cuts }) => cuts.length > 0);
+  const own = useMemo(() => turnsOf(texts, turns), [texts, turns]).find(({ request }) => request === selected);
+  const cut = own?.texts.filter(({ cuts }) => cuts.length > 0) ?? [];
   return (
     <Timeline timeline={timeline} selected={selected} onSelect={setChosen}>
-      {first && (
+      {own && (
         <p>
-          <button type="button" onClick={() => goTo(first.turn)}>
+          <button type="button" onClick={() => goTo(own.turn)}>
             Go to its texts
           </button>
         </p>
@@ -138,23 +139,6 @@ function Requests({ timeline, texts }: { timeline: TimelineShown; texts: readonl
       ))}
     </Timeline>
   );
-}
-
-/** Index of the request sent closest to a time. */
-function nearest(turns: readonly TurnShown[], atMs: number): number {
-  let best = -1;
-  let apart = Number.POSITIVE_INFINITY;
-  for (const [i, turn] of turns.entries()) {
-    const by = Math.abs(turn.atMs - atMs);
-    if (by < apart) [best, apart] = [i, by];
-  }
-  return best;
-}
-
-/** The timeline's request whose texts were new at a time. */
-function numbered(requests: readonly TurnShown[], atMs: number): string {
-  const at = nearest(requests, atMs);
-  return at < 0 ? 'Request' : `Request ${count(at + 1)}`;
 }
 
 const idOf = (turn: number): string => `turn-${turn}`;
@@ -201,12 +185,19 @@ function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
   );
 }
 
-function turnsOf(texts: readonly TextOfTurn[]): readonly Turn[] {
-  const turns: { readonly turn: number; readonly texts: TextOfTurn[] }[] = [];
-  for (const text of texts) {
+function turnsOf(texts: readonly TextOfTurn[], requests: readonly TurnShown[]): readonly Turn[] {
+  const groups = [...Map.groupBy(texts, ({ turn }) => turn)];
+  const times = groups.map(([, own]) => own[0]?.atMs ?? 0);
+  const aligned = alignedRequests(
+    times,
+    requests.map(({ atMs }) => atMs),
+  );
+  const turns: { readonly turn: number; readonly request: number; readonly texts: TextOfTurn[] }[] = [];
+  for (const [i, [turn, own]] of groups.entries()) {
+    const request = aligned[i] ?? -1;
     const last = turns.at(-1);
-    if (last?.turn === text.turn) last.texts.push(text);
-    else turns.push({ turn: text.turn, texts: [text] });
+    if (last !== undefined && last.request === request && request >= 0) last.texts.push(...own);
+    else turns.push({ turn, request, texts: own });
   }
   return turns;
 }
@@ -223,13 +214,13 @@ function Turns({
   project: string;
   onChange: () => void;
 }) {
-  const turns = turnsOf(texts);
+  const turns = turnsOf(texts, requests);
   return (
     <>
-      {turns.map(({ turn, texts: own }) => (
+      {turns.map(({ turn, request, texts: own }) => (
         <section class="turn" key={own[0]?.row} aria-labelledby={idOf(turn)}>
           <h2 id={idOf(turn)} tabIndex={-1}>
-            {numbered(requests, own[0]?.atMs ?? 0)}
+            {request < 0 ? 'Request' : `Request ${count(request + 1)}`}
             {own[0] && (
               <span class="quiet">
                 {' '}

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { compact, dollars, share } from '../../../../app/page/ui/format.tsx';
+import { compact, dollarColumn, dollars, share } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
 import { count, plural } from '../../../../base/counts.ts';
@@ -79,7 +79,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
   return (
     <>
       <Sentence report={report} contexts={contexts} />
-      {contexts !== null && contexts.prefix_breaks.requests > 0 && <Breaks breaks={contexts.prefix_breaks} />}
+      {contexts !== null && contexts.prefix_breaks.reported > 0 && <Breaks breaks={contexts.prefix_breaks} />}
       {contexts !== null && <p class="quiet notes">{coldLines(contexts, dollars).map((line) => `${line}. `)}</p>}
       {report.notes.length > 0 && (
         <ul class="quiet small notes">
@@ -105,7 +105,6 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
           <ToolBars tools={report.tools} isPriced={isPriced} />
           <Parts report={report} by="model" days={days} />
           {report.project === null && report.projects.length > 1 && <Parts report={report} by="project" days={days} />}
-          <Shares shares={report.shares} />
         </div>
         <div>
           <LeftWholeCard reasons={report.leftWhole} />
@@ -114,15 +113,18 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
           <Holdout holdout={report.holdout} />
         </div>
       </div>
+      <details class="as-table">
+        <summary>The same cuts as shares of four totals</summary>
+        <Shares shares={report.shares} />
+      </details>
     </>
   );
 }
 
-/** Changed histories reported by providers: one line, and an alarm if there are any. */
+/** An alarm: providers reported changed histories. */
 function Breaks({ breaks }: { breaks: ContextsShown['prefix_breaks'] }) {
   const line = prefixBreakLine(breaks);
   const sentence = `${line[0]?.toUpperCase() ?? ''}${line.slice(1)}`;
-  if (breaks.reported === 0) return <p class="quiet small">{sentence}</p>;
   return (
     <div class="note bad" role="alert">
       {sentence}
@@ -153,7 +155,7 @@ function Sentence({ report, contexts }: { report: LedgerReport; contexts: Contex
       {plural(daysOf(report), 'day')}:{' '}
       {isPriced ? (
         <>
-          <b>{dollars(totals.dollars)}</b> instead of {dollars(totals.dollarsWithout)}
+          <b>{dollars(totals.dollars)}</b> spent{totals.net > 0 && `, ${dollars(totals.net)} saved`}
         </>
       ) : (
         <>
@@ -206,20 +208,17 @@ function Totals({ report }: { report: LedgerReport }) {
 function PricedFigures({ report }: { report: LedgerReport }) {
   const { dollars: bill, dollarsWithout, net, gross, savedRange, regretDollars, requests } = report.totals;
   const again = paidAgain(report);
+  const cost = dollarColumn([net, gross, regretDollars]);
+  const breakdown = `${cost(gross)} by cuts${rangeWords(savedRange)}, less ${cost(regretDollars)} for lines that were needed later`;
   return (
     <>
       <Figure
-        name="Saved, net"
+        name="Saved"
         value={dollars(net)}
-        about={`${share(net, dollarsWithout)} of what it would have cost`}
+        about={`${share(net, dollarsWithout)} of what it would have cost: ${breakdown}`}
         tone={net > 0 ? 'good' : net < 0 ? 'bad' : ''}
       />
       <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
-      <Figure
-        name="Regret"
-        value={dollars(regretDollars)}
-        about={`of ${dollars(gross)} gross${rangeWords(savedRange)}: cut, and needed later`}
-      />
       <Figure name="Cache misses" value={dollars(again.usd)} about={`${compact(again.tokens)} tokens paid again`} />
     </>
   );
@@ -264,7 +263,7 @@ function Shares({ shares: { ofTexts, ofNewInput, ofAllInput, ofBill } }: { share
     ['of the bill', 'net, in dollars', ofBill, dollars],
   ];
   return (
-    <Card title="The same cuts as shares of four totals">
+    <Card title="Shares of four totals">
       <ul class="shares">
         {rows.map(([name, about, { part, whole, share: known }, unit]) => (
           <li key={name}>

@@ -24,7 +24,7 @@ export function Spend({ report, days }: { report: LedgerReport; days: number }) 
   const names = useMemo(() => rows.map(([day]) => day), [rows]);
   const series = useMemo(
     () => [
-      ...areasOf(loaded.value?.lines ?? [], days),
+      ...areasOf(loaded.value?.lines ?? [], rows.length),
       {
         name: 'without cuts',
         values: rows.map(([, day]) =>
@@ -91,17 +91,20 @@ function Choice<T extends string>({
   );
 }
 
+/** @param days - number of newest days shown */
 function areasOf(lines: LinesShown['lines'], days: number): Series[] {
   const areas = lines.slice(0, MOST_AREAS).map(
     ({ key, values }, i): Series => ({
       name: key === '' ? 'unknown' : key,
-      values,
+      values: values.slice(-days),
       colour: `--area-${i + 1}`,
     }),
   );
   const rest = lines.slice(MOST_AREAS);
   if (rest.length === 0) return areas;
-  const values = Array.from({ length: days }, (_, day) => rest.reduce((sum, line) => sum + (line.values[day] ?? 0), 0));
+  const values = Array.from({ length: days }, (_, day) =>
+    rest.reduce((sum, line) => sum + (line.values.slice(-days)[day] ?? 0), 0),
+  );
   return [...areas, { name: plural(rest.length, 'other'), values, colour: '--area-6' }];
 }
 
@@ -131,14 +134,19 @@ export function Cache({ report, days }: { report: LedgerReport; days: number }) 
   );
 }
 
-/** Each day of the span, oldest first; `null` for a day without requests. */
+/** Days shown at least, so that a first day is not one broad bar. */
+const LEAST_DAYS = 7;
+
+/** Each day from the first one with requests, oldest first; `null` for a day without requests. */
 function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [string, LedgerDay | null][] {
   const byDay = new Map(found.map((day) => [day.day, day]));
   const firstMs = Date.parse(`${sinceDay}T00:00:00Z`);
-  return Array.from({ length: days }, (_, i) => {
+  const all = Array.from({ length: days }, (_, i): [string, LedgerDay | null] => {
     const day = new Date(firstMs + i * 86_400_000).toISOString().slice(0, 10);
     return [day, byDay.get(day) ?? null];
   });
+  const first = all.findIndex(([, day]) => day !== null && day.requests > 0);
+  return all.slice(Math.min(Math.max(0, first), Math.max(0, days - LEAST_DAYS)));
 }
 
 const DAY_HEADS = [
@@ -149,7 +157,8 @@ const DAY_HEADS = [
 function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null])[] }) {
   const columnOf = (what: (day: LedgerDay) => number) => {
     const words = dollarColumn(rows.flatMap(([, day]) => (day === null ? [] : what(day))));
-    return (day: LedgerDay | null): string => words(day === null ? 0 : what(day));
+    return (day: LedgerDay | null): string =>
+      day !== null && day.requests > 0 && day.requests === day.unpriced ? '–' : words(day === null ? 0 : what(day));
   };
   const billed = columnOf(({ dollars }) => dollars);
   const net = columnOf((day) => day.net);
