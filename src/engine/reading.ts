@@ -1,3 +1,4 @@
+import { keepAsked } from './asked/asked.ts';
 import { matchGoal } from './goal/matching.ts';
 import { goalTerms } from './goal/terms.ts';
 import { readVocabulary } from './goal/vocabulary.ts';
@@ -5,7 +6,7 @@ import { wantedLike } from './goal/words.ts';
 import { readDeclarations } from './kinds/code/units.ts';
 import { hintsFor } from './kinds/documents.ts';
 import type { Analysis, Reading } from './kinds/kind.ts';
-import { keepNamed, protectLines } from './kinds/protect.ts';
+import { protectLines } from './kinds/protect.ts';
 import { recogniseKind } from './kinds/recognise.ts';
 import { sumOf } from './rank/measures.ts';
 import { readTemplates } from './text/templates.ts';
@@ -23,7 +24,8 @@ export function analyse(input: AnalysisInput): Analysis | null {
   const hints = hintsFor(input, whole);
   const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, hints);
   const view = kind.contentStart === undefined ? whole : viewBehind(whole, kind.contentStart);
-  const terms = goalTerms(informativeGoal(input.goal, hints));
+  const goal = informativeGoal(input.goal, hints);
+  const terms = goalTerms(goal);
   const templates = readTemplates(view);
   const blocks = kind.units(view);
   // the contract protects declarations in all texts that the caller declares as code
@@ -35,8 +37,8 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (stopped()) return null;
   const match = matchGoal(view, words, kind.informativeTerms?.(terms) ?? terms, kind.ranksByAllWords !== true);
   const reading: Reading = { view, kind, name, sourceType, terms, units, templates, words, match };
+  keepAsked(reading, goal, keep);
   kind.protectMatches?.(reading, keep);
-  keepNamed(reading, keep);
   const value = kind.rank(reading);
   divide(value, sumOf(value));
   return stopped() ? null : { ...reading, hints, keep, value };

@@ -10,7 +10,7 @@ const RULES: Readonly<Record<Rule, string>> = {
   declaration: 'declarations stay',
   failure: 'reports a failure',
   news: 'rare in this log',
-  named: 'contains a rare name that the goal mentions',
+  named: 'holds what the question spells out: an id, a rare name, a time, or the extreme that it asks for',
   trace: 'part of a stack trace',
   summary: 'summary of the run',
   edge: 'first or last line',

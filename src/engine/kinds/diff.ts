@@ -23,6 +23,7 @@ export const diff: Kind = {
     { name: 'diff', pattern: /^(?:diff --git |--- \S|\+\+\+ \S|index [0-9a-f]{7,})/ },
     { name: 'hunks', pattern: /^@@ -\d/ },
   ],
+  mentionsNames: true,
   looksLike: (seen) => (seen.hunks > 0 && seen.diff > 0 ? 1 : 0),
   units: hunks,
   protect(text, protect) {

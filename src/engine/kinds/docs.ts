@@ -15,6 +15,7 @@ export const docs: Kind = {
     { name: 'headings', pattern: /^#{1,6} \S|^```/ },
     { name: 'rst', pattern: /^(?:={4,}|-{4,}|~{4,}|\^{4,})$|^\.\. \w/ },
   ],
+  mentionsNames: true,
   looksLike: () => 0,
   units: sections,
   protect(text, protect) {

@@ -23,6 +23,7 @@ export const git: Kind = {
   sourceType: 'logs',
   names: { git: '' },
   shapes: [{ name: 'git', pattern: REPORT }],
+  mentionsNames: true,
   looksLike(seen, hints) {
     if (seen.diff + seen.hunks > 0 || seen.git === 0) return 0;
     if (COMMAND.test(hints?.command ?? '') && seen.testing + seen.stamped === 0) return 0.95;

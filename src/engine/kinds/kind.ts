@@ -170,6 +170,8 @@ export interface Kind {
   protect(text: Protectable, protect: Protect): void;
   /** Goal terms that distinguish lines of this kind. Default: all. */
   informativeTerms?(terms: readonly GoalTerm[]): GoalTerm[];
+  /** Lines mention names, as code and prose do, so a name alone tells little; in other texts it is data. */
+  readonly mentionsNames?: boolean;
   /** Whether words outside the goal influence the ranking. */
   readonly ranksByAllWords?: boolean;
   /** Lines that may be rows of states, by finer name. Default: none, because failure words in code are names. */

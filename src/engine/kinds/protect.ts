@@ -1,4 +1,3 @@
-import { countOf, unionOf } from '../goal/matching.ts';
 import { LinePattern } from '../rules/matcher.ts';
 import { bearsNumber, isBlankLine, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
@@ -79,35 +78,6 @@ function protectChangedFiles(view: View, { first, end }: Inner, command: string,
   for (let i = first; i < end && left > 0; i++) {
     if (isBlankLine(view, i) || !CHANGED_FILE.fits(view, i, READ_CHARS)) continue;
     protect(i, 'structure');
-    left--;
-  }
-}
-
-/** Maximum share of lines for an identifier to be rare; one line is always allowed. Set by hand. */
-const RARE_SHARE = 0.01;
-/** Maximum number of lines kept for their names, or this share of a long text if that is more. Set by hand. */
-const MOST_LINES = 4;
-const MOST_SHARE = 0.02;
-
-/** Keeps the few lines with a rare identifier that the goal spells out. */
-export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Array): void {
-  const rare = new Set<number>();
-  const few = Math.max(1, view.n * RARE_SHARE);
-  for (const { hash, literal } of terms) {
-    const id = literal ? words.find(hash) : -1;
-    if (id >= 0 && (words.lineCount[id] ?? 0) <= few) rare.add(id);
-  }
-  const compounds = [...match.compounds.values()].filter((lines) => countOf(lines) <= few);
-  if (rare.size === 0 && compounds.length === 0) return;
-  const named = compounds.length === 0 ? new Uint8Array(view.n) : unionOf(compounds);
-  for (let i = 0; i < view.n && rare.size > 0; i++) {
-    const end = match.first[i + 1] ?? 0;
-    for (let h = match.first[i] ?? 0; h < end; h++) if (rare.has(words.ids[match.hits[h] ?? 0] ?? -1)) named[i] = 1;
-  }
-  let left = Math.max(MOST_LINES, Math.floor(view.n * MOST_SHARE));
-  for (let i = 0; i < view.n && left > 0; i++) {
-    if (keep[i] !== 0 || named[i] === 0) continue;
-    keep[i] = RULES.indexOf('named');
     left--;
   }
 }

@@ -18,6 +18,7 @@ export const search: Kind = {
   shapes: [
     { name: 'grep', pattern: /^(?:[\w.@~+-]*\/)?[\w.@~+/-]+[:-]\d+[:-]|^[\w.@~+-]*\/[\w.@~+/-]+:(?!\/\/)|^--$/ },
   ],
+  mentionsNames: true,
   looksLike(seen, hints) {
     if (SEARCH_COMMAND.test(hints?.command ?? '') && seen.grep > seen.lines * 0.4) return 0.9;
     return seen.grep > seen.lines * 0.8 && seen.compiler < seen.lines * 0.3 ? 0.6 : 0;

@@ -41,6 +41,7 @@ export const code: Kind = {
         /[;{}]$|^\s*(?:def|class|import|from|return|if|for|while|func|fn|let|const|var|public|private|static|use|package|#include|end|elif|else|try|except)\b|^\s*(?:\/\/|\/\*|\*\s)|\w\(.*\)\s*[:{]?$|^\s*[\w.]+ = /,
     },
   ],
+  mentionsNames: true,
   looksLike: () => 0,
   units: codeUnits,
   declares: true,

@@ -1,5 +1,5 @@
 import { BAR, COMMA, DOT, isDigit, OPENING_BRACKET, PERCENT, QUOTE, SPACE, TAB } from '../../text/chars.ts';
-import type { View } from '../../text/view.ts';
+import { isBlankLine, type View } from '../../text/view.ts';
 import { isBoxBar, keyEnd, type Layout, READ_CHARS, type RowGroup } from './layout.ts';
 
 /** How values are assigned to columns: by their index in the row, or by the position at which they begin or end. */
@@ -58,6 +58,20 @@ export function eachColumn(view: View, i: number, { layout }: RowGroup, columns:
     const column = index[placeOf(assignment, k, start - origin, end - origin)] ?? -1;
     if (column >= 0) found(column, start, end);
   });
+}
+
+/** The headings of a group's columns: cells of the first rows, or above them, that begin with a letter. */
+export function columnNames(view: View, group: RowGroup, columns: Columns, first: number): Map<number, string> {
+  const [head = 0] = group.rows;
+  const names = new Map<number, string>();
+  for (const i of [head, head - 1, head - 2, first]) {
+    if (i < 0 || isBlankLine(view, i)) continue;
+    eachColumn(view, i, group, columns, (k, start, end) => {
+      const name = view.text.slice(start, Math.min(end, start + READ_CHARS));
+      if (!names.has(k) && /^\W?\s?\p{L}/u.test(name)) names.set(k, name);
+    });
+  }
+  return names;
 }
 
 /** Number of values in a row. */
@@ -142,6 +156,11 @@ export function numberIn({ text, codes }: View, start: number, end: number): num
     at++;
     while (at < end && isDigit(codes[at] ?? 0)) at++;
   }
-  const isWhole = at === end || codes[at] === PERCENT || codes[at] === OPENING_BRACKET || isBlank(codes[at]);
+  const isWhole =
+    at === end ||
+    codes[at] === PERCENT ||
+    codes[at] === OPENING_BRACKET ||
+    isBlank(codes[at]) ||
+    (codes[at] === COMMA && at + 1 === end);
   return isWhole ? Number(text.slice(start, at)) : Number.NaN;
 }

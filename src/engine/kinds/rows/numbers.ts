@@ -39,6 +39,27 @@ export function farNumbers(numbers: readonly NumberInRow[], faults: boolean): nu
   return far.slice(0, Math.max(MOST_OUTLIERS, numbers.length * RARE_SHARE)).map(({ i }) => i);
 }
 
+/** Minimum distance of a value that is far from all others, in deviations and as a multiple of the median. */
+const FARTHEST = 20;
+const LEAST_RATIO = 4;
+/** Smallest deviation that is assumed, as a share of the median. */
+const LEAST_SPREAD = 0.05;
+/** Maximum number of such values per column, or this share if that is more; in a wide distribution there are more. */
+const MOST_FARTHEST = 2;
+const FARTHEST_SHARE = 0.005;
+
+/** Rows with a value that is far from all others, whatever the column is called. */
+export function farthestNumbers(numbers: readonly NumberInRow[]): number[] {
+  if (numbers.length < 2 * LEAST_NUMBERS) return [];
+  const middle = medianOf(numbers.map(({ value }) => value));
+  const deviation = medianOf(numbers.map(({ value }) => Math.abs(value - middle)));
+  const spread = Math.max(deviation, LEAST_SPREAD * Math.abs(middle));
+  if (spread === 0) return [];
+  const least = Math.max(FARTHEST * spread, LEAST_RATIO * Math.abs(middle));
+  const far = numbers.filter(({ value }) => Math.abs(value - middle) > least);
+  return far.length > Math.max(MOST_FARTHEST, numbers.length * FARTHEST_SHARE) ? [] : far.map(({ i }) => i);
+}
+
 function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 }

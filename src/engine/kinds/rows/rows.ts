@@ -1,10 +1,11 @@
 import { isBlankLine, type View } from '../../text/view.ts';
 import type { Inner, Protect, RowScope } from '../kind.ts';
-import { type Columns, columnsOf, eachColumn, numberIn, valueCount, valueHash } from './columns.ts';
+import { type Columns, columnNames, columnsOf, eachColumn, numberIn, valueCount, valueHash } from './columns.ts';
 import { keyEnd, READ_CHARS, type RowGroup, rowGroups } from './layout.ts';
 import {
   COUNTS_FAULTS,
   farNumbers,
+  farthestNumbers,
   LEAST_NUMBERS as LEAST_FOR_COLUMNS,
   MOST_SHARE,
   MOST_VALUES,
@@ -206,19 +207,13 @@ function isAmount(view: View, start: number, end: number): boolean {
 }
 
 function outlyingRows(view: View, group: RowGroup, columns: readonly Columns[], first: number): number[] {
-  const [head = 0] = group.rows;
-  const heads = [head, head - 1, head - 2, first].filter((i) => i >= 0 && !isBlankLine(view, i));
   return columns.flatMap((one) => {
-    const names = new Map<number, string>();
-    for (const i of heads) {
-      eachColumn(view, i, group, one, (k, start, end) => {
-        const name = view.text.slice(start, end);
-        if (!names.has(k) && /^\W?\s?\p{L}/u.test(name)) names.set(k, name);
-      });
-    }
-    return [...names].flatMap(([k, name]) => {
+    const names = columnNames(view, group, one, first);
+    return Array.from({ length: one.count }, (_, k) => k).flatMap((k) => {
+      const numbers = numbersIn(view, group, one, k);
+      const name = names.get(k) ?? '';
       const faults = COUNTS_FAULTS.test(name);
-      return faults || OF_STATE.test(name) ? farNumbers(numbersIn(view, group, one, k), faults) : [];
+      return faults || OF_STATE.test(name) ? farNumbers(numbers, faults) : farthestNumbers(numbers);
     });
   });
 }

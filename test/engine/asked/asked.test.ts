@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { planPrune } from '../../../src/engine/plan.ts';
+import { extremeCases } from './extremes.ts';
+import { idCases } from './ids.ts';
+import type { AskedCase } from './texts.ts';
+import { timeCases } from './times.ts';
+
+/** The answers that are cut. */
+function lostOf({ lines, goal, hints, answers }: AskedCase): { lost: string[]; cut: number } {
+  const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
+  const { cuts } = planPrune({ text: lines.join('\n'), goal, hints, limits });
+  const isCut = (i: number): boolean => cuts.some(({ startLine, endLine }) => i + 1 >= startLine && i + 1 <= endLine);
+  const lost = answers.filter(isCut).map((i) => lines[i] ?? '');
+  return { lost, cut: cuts.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0) };
+}
+
+describe.each([
+  ['an id, number, path or quotation of the question', idCases],
+  ['a time of the question', timeCases],
+  ['the extreme that the question asks for', extremeCases],
+])('%s', (_, cases) => {
+  it.each(cases.map((one) => [one.name, one] as const))('stays: %s', (_name, one) => {
+    expect(one.answers.length).toBeGreaterThan(0);
+    const { lost, cut } = lostOf(one);
+    expect(lost).toEqual([]);
+    // most of the text goes
+    expect(cut).toBeGreaterThan(one.lines.length / 3);
+  });
+});
