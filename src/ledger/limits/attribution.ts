@@ -56,7 +56,7 @@ export interface Movement {
 }
 
 /** Resets that differ by at most this are considered equal, since some providers report remaining seconds. */
-const SAME_RESET_S = 120;
+export const SAME_RESET_S = 120;
 /** After this idle time, beyond the next request's duration, a movement is not attributed to that request. */
 const QUIET_MS = 60_000;
 
@@ -96,14 +96,13 @@ function useOf(readings: readonly Reading[]): WindowUse {
     const moved = reading.used - highest;
     if (moved <= 0) continue;
     highest = reading.used;
-    const before = readings[i - 1];
-    const isOurs = before !== undefined && !wasQuiet(before, reading);
+    const among = movedBy(readings, i, earliest);
+    const isOurs = among.length > 0;
     movements.push({ endedMs: reading.endedMs, used: moved, isOurs });
     if (!isOurs) {
       elsewhere += moved;
       continue;
     }
-    const among = [i, ...overlapping(readings, i, earliest)];
     const parts = divided(
       moved,
       among.map((one) => readings[one]?.weight ?? 0),
@@ -124,13 +123,25 @@ function useOf(readings: readonly Reading[]): WindowUse {
   return { account, provider, plan, window, minutes, resetsS, status, used: highest, elsewhere, requests, movements };
 }
 
+/**
+ * The requests that share the movement of a reading, as indices: the request itself and those that overlapped with it.
+ * Empty if something else moved the window.
+ *
+ * @param earliest - see `earliestStarts`
+ */
+export function movedBy(readings: readonly Reading[], i: number, earliest: readonly number[]): number[] {
+  const [before, reading] = [readings[i - 1], readings[i]];
+  if (before === undefined || reading === undefined || wasQuiet(before, reading)) return [];
+  return [i, ...overlapping(readings, i, earliest)];
+}
+
 /** Whether none of our requests ran for a long time before a request, so that something else moved the window. */
 function wasQuiet(before: Reading, { startedMs, endedMs }: Reading): boolean {
   return startedMs - before.endedMs > endedMs - startedMs + QUIET_MS;
 }
 
 /** For each reading, the earliest request start from there on. */
-function earliestStarts(readings: readonly Reading[]): number[] {
+export function earliestStarts(readings: readonly Reading[]): number[] {
   const earliest: number[] = [];
   let start = Number.POSITIVE_INFINITY;
   for (let i = readings.length - 1; i >= 0; i--) {

@@ -26,6 +26,8 @@ export async function openLimits(services: Services): Promise<OpenPart> {
     onFailure,
   });
   const status = new StatusFigures(services, watch, meter);
+  // the first look reads a week of readings; the first status line should not wait for it
+  void status.refresh().catch((cause: unknown) => onFailure('limits_not_read', cause));
   return {
     answers: watch,
     gauges: [watch.gauge()],

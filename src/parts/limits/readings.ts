@@ -6,7 +6,7 @@ import { READING_COLUMNS } from './tables.ts';
 const INSERT = `INSERT INTO main.limit_reading (${READING_COLUMNS.join(', ')})
   VALUES (${READING_COLUMNS.map(() => '?').join(', ')})`;
 
-const SELECT = `SELECT account, provider, plan, name AS "window", minutes, resets_s AS "resetsS", used, status, request, project,
+const SELECT = `SELECT id, account, provider, plan, name AS "window", minutes, resets_s AS "resetsS", used, status, request, project,
   session, conversation, key_id AS "keyId", model, started_ms AS "startedMs", ended_ms AS "endedMs", weight
   FROM main.limit_reading`;
 
@@ -44,6 +44,29 @@ export async function readReadings(
     [Math.trunc(nowMs / 1000) - LATE_S, Math.trunc(sinceMs)],
   );
   return found.toReversed();
+}
+
+/** Id of the first reading of a window that has not been reset; one above all ids if there is none. @throws StoreUnavailable */
+export async function firstOpenReading(rows: Pick<Rows, 'all'>, nowMs: number): Promise<number> {
+  const [row] = await rows.all<{ readonly id: number }>(
+    `SELECT coalesce(min(id), (SELECT coalesce(max(id), 0) + 1 FROM main.limit_reading)) AS id FROM main.limit_reading
+     WHERE resets_s > ?`,
+    [Math.trunc(nowMs / 1000) - LATE_S],
+  );
+  return Number(row?.id ?? 1);
+}
+
+/** Readings in the order in which they were added, after an id. @throws StoreUnavailable */
+export async function readNewReadings(
+  rows: Pick<Rows, 'all'>,
+  afterId: number,
+  limit: number,
+): Promise<readonly (Reading & { readonly id: number })[]> {
+  const found = await rows.all<Reading & { readonly id: number }>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, [
+    afterId,
+    limit,
+  ]);
+  return found.map((one) => ({ ...one, id: Number(one.id) }));
 }
 
 /** Arms of conversations billed since then. @throws StoreUnavailable */

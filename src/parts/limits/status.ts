@@ -1,40 +1,29 @@
 import type { Services } from '../../app/compose.ts';
-import { groupBy } from '../../engine/group-by.ts';
 import { readThreshold } from '../../ledger/compactions.ts';
 import { type FinishedWork, finishedWords, newestFinished } from '../../ledger/finished-work.ts';
-import { attribute, type Moved, type WindowUse } from '../../ledger/limits/attribution.ts';
 import { UNITS } from '../../ledger/limits/read-limits.ts';
 import type { Rows } from '../../store/sql/steps.ts';
+import { LimitFold, type OpenWindow } from './fold.ts';
 import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';
 import { SavedDollars, type SessionMeter } from './meter.ts';
 import { usedUpAtMs } from './pace.ts';
-import { readReadings } from './readings.ts';
-import { currentOf, lastMs } from './report.ts';
 import type { Searchable } from './statusline/searchable.ts';
 import type { LimitWatch } from './watch.ts';
 
-/** Attributed windows are cached for this long if no answer has reported limits since. */
-const FRESH_MS = 60_000;
-/** Minimum interval between attributions while answers arrive. */
-const EVERY_MS = 5_000;
-
-/** Figures for status lines. Windows are attributed on demand, at most every few seconds. */
+/** Figures for status lines. A status line reads what was added since the last one. */
 export class StatusFigures {
   readonly #services: Services;
   readonly #watch: LimitWatch;
   readonly #meter: SessionMeter;
   readonly #saved: SavedDollars;
-  #windows: {
-    readonly atMs: number;
-    readonly generation: number;
-    readonly read: Promise<readonly WindowUse[]>;
-  } | null = null;
+  readonly #fold: LimitFold;
 
   constructor(services: Services, watch: LimitWatch, meter: SessionMeter) {
     this.#services = services;
     this.#watch = watch;
     this.#meter = meter;
     this.#saved = new SavedDollars((query) => services.store.ledger.turns(query));
+    this.#fold = new LimitFold(services.store.sql, services.clock);
   }
 
   /**
@@ -45,22 +34,25 @@ export class StatusFigures {
   async of(session: string | null, project?: string): Promise<LineFigures> {
     const found = this.#meter.find(session, project);
     const name = session ?? (found && (found.request.session || found.request.conversationId));
-    const windows = (await this.#current()).filter(
-      ({ requests }) => project === undefined || requests.some(({ reading }) => reading.project === project),
-    );
+    await this.refresh();
+    const windows = this.#fold.open().filter(({ fold }) => project === undefined || fold.has(project));
     const owner = found?.project ?? project;
-    const isOwn = ({ reading }: Moved): boolean =>
-      reading.session === name && reading.project !== '' && (owner === undefined || reading.project === owner);
-    const own = windows.filter(({ requests }) => requests.some(isOwn));
-    const account = (own.length > 0 ? own : windows).toSorted((a, b) => lastMs(b) - lastMs(a))[0]?.account;
+    const own = windows.filter(({ fold }) => fold.has(owner, name));
+    const account = (own.length > 0 ? own : windows).toSorted((a, b) => b.lastMs - a.lastMs)[0]?.account;
     const nowMs = this.#services.clock.nowMs();
     return {
       session: name,
       context: found && this.#meter.contextOf(found, await this.#thresholdOf(found.request)),
-      windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, isOwn, nowMs)),
+      windows: windows.filter((one) => one.account === account).map((one) => figuresOf(one, name, owner, nowMs)),
       finished: found && finishedWords(await this.#finishedIn(found.conversations)),
       savedDollars: found && (await this.#saved.read(found.project, found.conversations)),
     };
+  }
+
+  /** Reads the limits that answers have reported since the last time. @throws StoreUnavailable */
+  async refresh(): Promise<void> {
+    await this.#watch.flush();
+    await this.#fold.refresh();
   }
 
   /** Finished work of a conversation in words; `null` if it is small. @throws StoreUnavailable */
@@ -96,23 +88,6 @@ export class StatusFigures {
     const known = await readThreshold(this.#services.store.compactions, { project, product: client, model });
     return { isLearned: known?.learned ?? false, threshold: known?.tokens ?? null };
   }
-
-  async #current(): Promise<readonly WindowUse[]> {
-    const nowMs = this.#services.clock.nowMs();
-    const { generation } = this.#watch;
-    const known = this.#windows;
-    const maxMs = known?.generation === generation ? FRESH_MS : EVERY_MS;
-    if (known === null || nowMs - known.atMs >= maxMs || nowMs < known.atMs) {
-      const read = this.#watch.flush().then(() => currentWindows(this.#services, nowMs));
-      this.#windows = { atMs: nowMs, generation, read };
-      read.catch(() => this.#forget()); // errors are handled by the awaiting caller
-    }
-    return (this.#windows ?? { read: [] }).read;
-  }
-
-  #forget(): void {
-    this.#windows = null;
-  }
 }
 
 const MAX_NEWEST = 5;
@@ -136,22 +111,15 @@ async function readSearchable(
   return { results: Number(counted[0]?.results ?? 0), newest: newest.map(({ name }) => name) };
 }
 
-/** Current windows (with a future reset) of all accounts. */
-async function currentWindows({ store }: Pick<Services, 'store'>, nowMs: number): Promise<readonly WindowUse[]> {
-  const all = attribute(await readReadings(store.sql, nowMs));
-  const named = groupBy(all, ({ account, window }) => JSON.stringify([account, window]));
-  return [...named.values()].flatMap((history) => currentOf(history, nowMs) ?? []);
-}
-
-/** @param isOwn - whether a request belongs to the shown session */
-function figuresOf(window: WindowUse, isOwn: (request: Moved) => boolean, nowMs: number): WindowFigures {
-  const own = window.requests.filter(isOwn);
+function figuresOf(
+  { window, minutes, resetsS, fold }: OpenWindow,
+  name: string | null,
+  project: string | undefined,
+  nowMs: number,
+): WindowFigures {
+  const { used, session, movements } = fold.view(name, project);
   return {
-    window: window.window,
-    minutes: window.minutes,
-    used: window.used / UNITS,
-    session: own.reduce((sum, { used }) => sum + used, 0) / UNITS,
-    resetsAtMs: window.resetsS * 1000,
-    usedUpAtMs: usedUpAtMs(window, nowMs),
+    ...{ window, minutes, used: used / UNITS, session: session / UNITS, resetsAtMs: resetsS * 1000 },
+    usedUpAtMs: usedUpAtMs({ used, resetsS, minutes, movements }, nowMs),
   };
 }

@@ -60,9 +60,6 @@ export class LimitWatch implements AnswerWatch {
     this.#behind = options.behind.writer(() => this.#write());
   }
 
-  /** Increases with each answer that reported limits. */
-  generation = 0;
-
   begin(request: BegunRequest): WatchedAnswer {
     return new Watched(request, this.#options.clock, (ended, limits) => {
       if (limits !== null) this.#note(ended, limits);
@@ -94,7 +91,6 @@ export class LimitWatch implements AnswerWatch {
   }
 
   #note(request: AnsweredRequest, limits: LimitReading): void {
-    this.generation++;
     this.#waiting.push({ request, limits });
     if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
     this.#behind.soon(this.#waiting.length);
