@@ -108,7 +108,6 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await expect.poll(() => page.locator('.loading').count()).toBe(0);
     if (view === 'Settings') await page.getByRole('heading', { name: 'Projects with settings of their own' }).waitFor();
     if (view === 'Live') await page.locator('.requests > li').first().waitFor();
-    if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
     if (view !== 'Overview') return;
     await page.locator('.plot canvas').first().waitFor();
   };
@@ -465,6 +464,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     await visit('conversations', async (page) => {
       await openConversation(page);
       const text = article(page, name);
+      await text.getByText('Change').click();
       const press = async (button: RegExp, said: RegExp): Promise<void> => {
         await text.getByRole('button', { name: button }).click();
         await page.getByRole('status').filter({ hasText: said }).waitFor();
@@ -543,6 +543,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       expect(await focused()).toBe('Reasons');
       await page.keyboard.press('Tab');
       expect(await page.evaluate('document.activeElement.classList.contains("lines")')).toBe(true);
+      await tabTo(/^Change/);
+      await page.keyboard.press('Enter');
       await tabTo(/^Delete$/);
       await page.keyboard.press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Delete this text?' });

@@ -62,10 +62,16 @@ export function Actions({
   return (
     <div class="actions">
       {children}
-      {directed === 'pin' && act('unpin', 'Unpin')}
-      {directed !== 'pin' && directed !== 'delete' && act('pin', 'Pin')}
-      {directed === null && act('stash', 'Stash')}
-      {directed !== 'pin' && directed !== 'delete' && act('delete', 'Delete', 'quiet-danger')}
+      {directed !== 'delete' && (
+        <details class="menu">
+          <summary>
+            Change<span class="unseen"> how {title} is sent</span>
+          </summary>
+          {directed === 'pin' ? act('unpin', 'Unpin') : act('pin', 'Pin')}
+          {directed === null && act('stash', 'Stash')}
+          {directed !== 'pin' && act('delete', 'Delete', 'quiet-danger')}
+        </details>
+      )}
       {asking && <ConfirmDelete title={title} onYes={() => go('delete')} onNo={() => setAsking(false)} />}
     </div>
   );

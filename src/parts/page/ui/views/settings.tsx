@@ -72,7 +72,6 @@ function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row:
 export function SettingsView() {
   const answer = useLoaded<Answer>('settings');
   const [search, setSearch] = useState('');
-  const [changed, setChanged] = useState(false);
   return (
     <>
       <Head
@@ -82,10 +81,9 @@ export function SettingsView() {
       <Show loaded={answer}>
         {({ settings, warnings }) => {
           const wanted = search.trim().toLowerCase();
-          const shown = settings.filter(
-            ({ key, env, doc, isDefault }) =>
-              !(changed && isDefault) && `${key} ${env} ${doc}`.toLowerCase().includes(wanted),
-          );
+          const shown = settings.filter(({ key, env, doc }) => `${key} ${env} ${doc}`.toLowerCase().includes(wanted));
+          const changed = shown.filter(({ isDefault }) => !isDefault);
+          const usual = shown.filter(({ isDefault }) => isDefault);
           return (
             <>
               <Projects />
@@ -105,23 +103,34 @@ export function SettingsView() {
                   value={search}
                   onInput={(event) => setSearch(event.currentTarget.value)}
                 />
-                <label class="check">
-                  <input type="checkbox" checked={changed} onChange={() => setChanged(!changed)} /> only what was set
-                </label>
                 <span class="quiet" role="status">
                   {plural(shown.length, 'setting')}
                 </span>
               </search>
-              <ul class="settings">
-                {shown.map((setting) => (
-                  <Setting key={setting.env} setting={setting} />
-                ))}
-              </ul>
+              <List settings={changed} />
+              {wanted === '' ? (
+                <details class="as-table">
+                  <summary>{plural(usual.length, 'setting')} with the default</summary>
+                  <List settings={usual} />
+                </details>
+              ) : (
+                <List settings={usual} />
+              )}
             </>
           );
         }}
       </Show>
     </>
+  );
+}
+
+function List({ settings }: { settings: readonly SettingShown[] }) {
+  return settings.length === 0 ? null : (
+    <ul class="settings">
+      {settings.map((setting) => (
+        <Setting key={setting.env} setting={setting} />
+      ))}
+    </ul>
   );
 }
 

@@ -26,11 +26,15 @@ export function StoreView() {
                 value={bytes(now.bytes)}
                 about={`${share(now.bytes, now.maxBytes)} of ${bytes(now.maxBytes)}`}
               />
-              <Figure name="Cut texts" value={count(now.prunes)} about={plural(now.snapshots, 'original')} />
+              <Figure
+                name="Texts kept"
+                value={count(now.prunes)}
+                about={`cut or searchable, from ${plural(now.snapshots, 'original')}`}
+              />
               <Figure
                 name="Oldest"
                 value={now.oldestMs === null ? '–' : ago(now.oldestMs, now.nowMs)}
-                about="since it was cut"
+                about="since it was kept"
               />
               <Figure
                 name="Next to expire"
