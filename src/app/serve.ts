@@ -1,7 +1,8 @@
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/web-origin.ts';
+import { UserError } from '../errors/errors.ts';
 import { listen } from '../proxy/server.ts';
-import { type Base, callersOf, openContext, withoutAddresses } from './context.ts';
+import { type Base, type Context, callersOf, openContext, withoutAddresses } from './context.ts';
 
 /** A running server. */
 export interface RunningServer {
@@ -19,11 +20,12 @@ export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'c
  * Builds and starts the HTTP server. The port opens, and `/health` answers, after the first attempt to open the store.
  * Requests that arrive before the rest is loaded wait for it.
  *
- * @throws the error of `listen` (`EADDRINUSE`, …). An unavailable store does not prevent the start: requests are
+ * @throws the error of `listen` (`EADDRINUSE`, …); UserError if a later version has changed the store. An unavailable store does not prevent the start: requests are
  * forwarded unpruned, the reason is logged, and pruning begins once the store is available.
  */
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
   const context = await openContext({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
+  await refuseNewerStore(context);
   let health = () => context.health();
   let ready = () => false;
   const callers = callersOf(settings);
@@ -62,4 +64,12 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
       await routes.close();
     },
   };
+}
+
+/** Without its records, conversations that were cut before would be sent with another history. */
+async function refuseNewerStore({ store, settings }: Pick<Context, 'store' | 'settings'>): Promise<void> {
+  const problem = store.problem();
+  if (problem?.reason !== 'newer_schema' || settings.newerStore === 'raw') return;
+  await store.close();
+  throw new UserError(`${problem.message}; MCP_PRUNER_NEWER_STORE=raw forwards all requests unpruned on purpose`);
 }

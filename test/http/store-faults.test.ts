@@ -171,8 +171,20 @@ describe('requests succeed, and pruning resumes automatically, when the store', 
     await until(async () => (await fresh()) === 'pruned');
   });
 
-  it('was written by a newer version', async () => {
-    const { proxy, fresh, reasons } = await setUp();
+  it('was written by a newer version: the start fails, and names both versions and the setting', async () => {
+    const { proxy, fresh } = await setUp();
+    await fresh();
+    await proxy.stop();
+    const db = new Database(proxy.dbPath);
+    db.pragma('user_version = 9999');
+    db.close();
+    await expect(proxy.start()).rejects.toThrow(
+      /schema version 9999, this program supports versions up to \d+; upgrade .*MCP_PRUNER_NEWER_STORE=raw/,
+    );
+  });
+
+  it('was written by a newer version, and is to be bypassed on purpose', async () => {
+    const { proxy, fresh, reasons } = await setUp({ env: { MCP_PRUNER_NEWER_STORE: 'raw' } });
     await fresh();
     await proxy.stop();
     const db = new Database(proxy.dbPath);

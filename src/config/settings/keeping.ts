@@ -23,6 +23,11 @@ export const keepingSettings = {
     unit: 'bytes',
     doc: 'Size above which the least recently used originals are deleted. One conversation gets at most a quarter of it; beyond that its new texts pass whole.',
   }),
+  newerStore: setting({
+    rule: oneOf(['exit', 'raw']),
+    fallback: 'exit',
+    doc: 'What a server does at its start if a later version has changed the store so that this one cannot use it. raw: forwards all requests whole; a history that was cut before then differs, and providers that check it refuse it.',
+  }),
   storeSync: setting({
     rule: oneOf(['normal', 'full']),
     fallback: 'normal',

@@ -6,6 +6,7 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { ErrorCode } from '../../errors/errors.ts';
 import type { Route } from '../../wires/providers/all.ts';
+import { isDecodable } from '../answer-decoder.ts';
 import { type ByteBudget, receivedBytes } from '../byte-budget.ts';
 import { decodeBody } from '../decode-body.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
@@ -80,6 +81,7 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   if (release === null) return refuse(options, asking, 'server_busy', BUSY_RETRY_S);
   if (res.closed) return release();
   res.once('close', release);
+  onlyReadable(req);
   const asked = await askedBy(req, route, options.maxBodyBytes);
   if (asked === 'gone') return;
   if (asked === 'empty') return refuse(options, asking, 'unreadable_body');
@@ -102,6 +104,23 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   meters.set(req, meter);
   void once(res, 'close').then(() => meter.close(res.statusCode));
   next();
+}
+
+/** Asks for no answer whose encoding cannot be read: its cost would have to be estimated. */
+function onlyReadable(req: IncomingMessage): void {
+  const { rawHeaders } = req;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() !== 'accept-encoding') continue;
+    const accepted = (rawHeaders[i + 1] ?? '').split(',').map((one) => one.trim());
+    const readable = accepted.filter((one) => isReadable((one.split(';')[0] ?? '').trim().toLowerCase()));
+    if (readable.length === accepted.length) continue;
+    rawHeaders[i + 1] = readable.join(', ') || 'identity';
+    req.headers['accept-encoding'] = rawHeaders[i + 1];
+  }
+}
+
+function isReadable(encoding: string): boolean {
+  return encoding === 'identity' || isDecodable(encoding);
 }
 
 function ownSize(quote: Quote, { bytes }: AskedModel): number {

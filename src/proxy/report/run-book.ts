@@ -16,7 +16,7 @@ export type CountedRun = Omit<RunFigures, 'open' | 'dollars' | 'dollarsWithout' 
 
 const MAX_RUNS = 200;
 /** Maximum number of answered request ids per run; beyond it the run's bill is unknown. */
-const MAX_IDS = 50_000;
+const MAX_IDS = 5_000;
 
 /** Counts requests by agent run, in memory, for the newest 200 runs. */
 export class RunBook {

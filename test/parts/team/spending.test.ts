@@ -141,6 +141,18 @@ describe('a dollar budget', () => {
     expect(team.stage.upstream.requests).toEqual([]);
   });
 
+  it('asks the upstream only for encodings of answers that can be read', async () => {
+    const team = await openTeam();
+    const accepted = async (encodings: string) => {
+      const ask = await member(team, { by: `accepts ${encodings}`, headers: { 'accept-encoding': encodings } });
+      expect((await ask()).status).toBe(200);
+      return team.stage.upstream.last.headers['accept-encoding'];
+    };
+    expect(await accepted('gzip, dcb;q=1.0,br;q=0.5, *')).toBe('gzip, br;q=0.5');
+    expect(await accepted('lzma')).toBe('identity');
+    expect(await accepted('gzip,  br')).toBe('gzip,  br');
+  });
+
   it('rejects models without a price if so configured', async () => {
     const team = await openTeam({ MCP_PRUNER_BUDGET_UNPRICED: 'refuse' });
     const ask = async (by: string, body: Buffer) => (await (await member(team, { by, body }))()).status;
