@@ -5,7 +5,6 @@ import { isForeign, isRebound } from '../core/web-origin.ts';
 import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type LabelledGauge, type Metrics } from '../observe/metrics.ts';
-import type { ByteBudget } from '../proxy/byte-budget.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import { pageDoor } from '../proxy/doors/page-door.ts';
 import { runDoor } from '../proxy/doors/run-door.ts';
@@ -85,7 +84,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     stopping: stopping.signal,
   };
   const rest = mountsSoon(mountParts);
-  const front = await frontFor(mountParts, budgets, wires.received);
+  const front = await frontFor(mountParts, budgets, wires);
   return {
     wireFor,
     gatekeeper: chained([pageDoor(callersOf(settings).origins), runDoor], front),
@@ -206,11 +205,15 @@ async function openBudgets(services: Services, opened: readonly OpenPart[]): Pro
 }
 
 /** Gatekeepers in order: doors of parts, budgets, and finally the provider keys lent by this server. */
-async function frontFor(parts: MountParts, budgets: Budgets, received: ByteBudget): Promise<Gatekeeper> {
+async function frontFor(
+  parts: MountParts,
+  budgets: Budgets,
+  { received, decoder }: Pick<Wires, 'received' | 'decoder'>,
+): Promise<Gatekeeper> {
   const { opened, destinations, settings, ledger, clock } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
   const ofBudgets = budgetDoor({
-    ...{ budgets, destinations, ledger, clock, received },
+    ...{ budgets, destinations, ledger, clock, received, decoder },
     maxBodyBytes: settings.maxBodyBytes,
     newRequestId: requestIds(),
     onRefused: (code, keyId) => {

@@ -12,6 +12,7 @@ import { ShortTools } from '../core/sent/short-tools.ts';
 import { isForeign } from '../core/web-origin.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
+import { BodyDecoder } from '../proxy/decode-body.ts';
 import { runOf } from '../proxy/doors/run-door.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { PrefixBreaks } from '../proxy/report/prefix-breaks.ts';
@@ -61,6 +62,8 @@ export interface Wires {
   readonly destinations: Destinations;
   /** Budget of bodies held in memory. */
   readonly received: ByteBudget;
+  /** Decodes compressed bodies within the budgets. */
+  readonly decoder: BodyDecoder;
   /** Number of unanswered requests. */
   readonly inProgress: () => number;
   /** Detects requests that have already passed this proxy. */
@@ -101,8 +104,12 @@ export async function openWires(
     onFailure: failures.of('reports'),
   });
   ledger.reportedBy(() => reporter.reported());
-  const received = new ByteBudget(getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE);
-  const options = { ...(await handlerOptions(services, { reporter, nextId, received }, owners)), answers };
+  const share = getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE;
+  const received = new ByteBudget(share);
+  const largeBodies = new ByteBudget(Math.min(LARGE_BODIES, share));
+  const decoder = new BodyDecoder({ received, largeBodies });
+  const bodies = { received, largeBodies, decoder };
+  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
   const begin = (request: IncomingMessage): (() => void) => {
@@ -126,6 +133,7 @@ export async function openWires(
     reported: () => reporter.reported(),
     destinations,
     received,
+    decoder,
     hops,
     async close() {
       await reporter.flush();
@@ -258,7 +266,15 @@ function exactCounts({ settings, failures }: Services): ExactCounts {
 /** Options shared by the handlers of all wires, above all the decision cache. */
 async function handlerOptions(
   services: Services,
-  { reporter, nextId, received }: { reporter: Reporter; nextId: () => string; received: ByteBudget },
+  {
+    reporter,
+    nextId,
+    bodies,
+  }: {
+    readonly reporter: Reporter;
+    readonly nextId: () => string;
+    readonly bodies: Pick<WireOptions, 'received' | 'largeBodies' | 'decoder'>;
+  },
   owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'cloud'> & { readonly rewriter: RequestPipeline }> {
   const { settings, store, clock, failures, decisionCache, turns, scorer, projectBook } = services;
@@ -295,8 +311,7 @@ async function handlerOptions(
     maxBodyBytes: settings.maxBodyBytes,
     budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     lateBudget: new ByteBudget(0), // one at a time
-    received,
-    largeBodies: new ByteBudget(Math.min(LARGE_BODIES, getHeapStatistics().heap_size_limit * RECEIVED_HEAP_SHARE)),
+    ...bodies,
     timeoutMs: settings.timeoutMs,
     storeWait: settings.databaseUrl === null ? undefined : storeWaitOf(settings, store),
     newRequestId: () => {

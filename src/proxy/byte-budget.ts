@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import type { Dialect } from '../wires/dialects/dialect.ts';
 
 const MIB = 1024 * 1024;
@@ -33,8 +34,8 @@ export class ByteBudget {
    * @returns a function that releases the bytes, or `null` after `waitMs`
    */
   take(bytes: number, waitMs: number, holder = ''): Promise<(() => void) | null> {
-    const isNext = !this.#waiting.some((other) => other.holder === holder || this.#fits(other));
-    if (isNext && this.#fits({ bytes, holder })) return Promise.resolve(this.#occupy(bytes, holder));
+    const release = this.tryTake(bytes, holder);
+    if (release !== null) return Promise.resolve(release);
     return new Promise((resolve) => {
       const mine: Waiting = {
         bytes,
@@ -51,6 +52,16 @@ export class ByteBudget {
       }, waitMs);
       this.#waiting.push(mine);
     });
+  }
+
+  /**
+   * Takes bytes if they are free and nobody waits for them.
+   *
+   * @returns a function that releases the bytes, or `null`
+   */
+  tryTake(bytes: number, holder = ''): (() => void) | null {
+    const isNext = !this.#waiting.some((other) => other.holder === holder || this.#fits(other));
+    return isNext && this.#fits({ bytes, holder }) ? this.#occupy(bytes, holder) : null;
   }
 
   #fits({ bytes, holder }: Pick<Waiting, 'bytes' | 'holder'>): boolean {
@@ -109,6 +120,8 @@ const MAX_TRUSTED_BYTES = 4 * MIB;
 
 /** If the history may be bound, bodies of this size are read even if the limit is far lower. */
 const LEAST_READ_BYTES = 64 * MIB;
+/** Largest body that is read; less in a small heap. */
+const MOST_READ_BYTES = 256 * MIB;
 
 /**
  * Maximum size in bytes of a body that is read. If the history may be bound, bodies above `maxBodyBytes` are read too,
@@ -122,7 +135,8 @@ export function readLimit({
   readonly maxBodyBytes: number;
 }): number {
   if (dialect.verifiesHistory === 'never') return maxBodyBytes;
-  return Math.max(maxBodyBytes, Math.min(Math.max(8 * maxBodyBytes, LEAST_READ_BYTES), 256 * MIB));
+  const most = Math.max(LEAST_READ_BYTES, fittedToHeap(MOST_READ_BYTES));
+  return Math.max(maxBodyBytes, Math.min(Math.max(8 * maxBodyBytes, LEAST_READ_BYTES), most));
 }
 
 /**

@@ -9,7 +9,6 @@ import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import { type FallbackCode, reasonOf } from '../errors/errors.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
-import { decodeBody } from './decode-body.ts';
 import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
@@ -70,22 +69,19 @@ export class PruneStep {
 
   /** Never rejects: after any fault the request is still forwarded. */
   async prune(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
-    const { onFailure, seen } = this.#options;
-    await seen?.room(incoming.body.length);
+    await this.#options.seen?.room(incoming.body.length);
     const pruned = await this.#pruneIfAsked(context, incoming);
-    if (!pruned.rewritten)
-      void this.#observeUnread(context, incoming).catch((cause: unknown) => onFailure('results_not_kept', cause));
+    if (!pruned.rewritten) this.#observeUnread(context, incoming);
     return pruned;
   }
 
   /** Results are stored even if pruning is off for the request, but not if it is disabled for the project. */
-  async #observeUnread(context: RequestContext, incoming: IncomingRequest): Promise<void> {
-    const { seen, maxBodyBytes } = this.#options;
-    const { purpose = 'generate', body, encoding = '' } = incoming;
-    const isEnabled = this.#options.modeOf(context.scope.project).enabled;
-    if (!seen || purpose !== 'generate' || !isEnabled || !this.#isOff(context) || body.length > maxBodyBytes) return;
-    const plain = encoding === '' ? body : await decodeBody(body, encoding, maxBodyBytes);
-    if (plain !== null) this.#observe(context, { ...incoming, body: plain }, { read: null, segments: null });
+  #observeUnread(context: RequestContext, incoming: IncomingRequest): void {
+    const { maxBodyBytes, modeOf } = this.#options;
+    const { purpose = 'generate', body } = incoming;
+    const isEnabled = modeOf(context.scope.project).enabled;
+    if (purpose !== 'generate' || !isEnabled || !this.#isOff(context) || body.length > maxBodyBytes) return;
+    this.#observe(context, incoming, { read: null, segments: null });
   }
 
   #observe(
@@ -129,35 +125,33 @@ export class PruneStep {
   /** @throws HistoryUnknown if the request may wait for the store */
   async #prune(context: RequestContext, incoming: IncomingRequest, mayWait: boolean): Promise<PrunedRequest> {
     const { maxBodyBytes, budget, lateBudget } = this.#options;
-    const { body: received, encoding = '', purpose = 'generate', historyRefused = false } = incoming;
+    const { body, purpose = 'generate', historyRefused = false } = incoming;
     const patience = this.#patienceOf(incoming);
-    const granted = await budget.take(received.length, longestMs(patience), context.keyId);
-    const release = granted ?? (await lateBudget.take(received.length, patience.intervalMs, context.keyId));
+    const granted = await budget.take(body.length, longestMs(patience), context.keyId);
+    const release = granted ?? (await lateBudget.take(body.length, patience.intervalMs, context.keyId));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     // a bound history must not be forwarded unpruned, so it is replayed without a budget
     if (release === null && !mayBeBound(incoming)) return unchanged(...fallbacks);
     try {
-      const body = encoding === '' ? received : await decodeBody(received, encoding, this.#readLimit(incoming));
-      if (body === null) return unchanged(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
       const isTooLarge = body.length > maxBodyBytes;
       if (isTooLarge) fallbacks.push('body_too_large' satisfies FallbackCode);
       const hasBudget = granted !== null && !isTooLarge;
       const isShadow = this.#options.modeOf(context.scope.project).shadow;
       const inputs = { purpose, hasBudget, historyRefused, mayWait, isOff: this.#isOff(context), isShadow };
-      return await this.#pruned(context, this.#plain(context, incoming, body), inputs, fallbacks);
+      return await this.#pruned(context, this.#withSender(context, incoming), inputs, fallbacks);
     } finally {
       release?.();
     }
   }
 
-  /** Converts a request to the pipeline's input, with the decoded body and the sender. */
-  #plain(context: RequestContext, { dialect, model, purpose }: IncomingRequest, body: Buffer): IncomingRequest {
+  /** Converts a request to the pipeline's input, with its sender. */
+  #withSender(context: RequestContext, { body, dialect, model, purpose }: IncomingRequest): IncomingRequest {
     const { scope, sessions } = context;
-    const plain: IncomingRequest = {
-      onRead: (read) => this.#observe(context, plain, read),
+    const request: IncomingRequest = {
+      onRead: (read) => this.#observe(context, request, read),
       ...{ body, dialect, model, scope, purpose, sessions, sender: context },
     };
-    return plain;
+    return request;
   }
 
   /** @param fallbacks - receives further codes */

@@ -9,6 +9,7 @@ import type { RewrittenRequest } from '../core/request/rewritten.ts';
 import { type FallbackCode, reasonOf } from '../errors/errors.ts';
 import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
+import type { BodyDecoder, DecodedBody } from './decode-body.ts';
 import { askedIn } from './doors/asked-model.ts';
 import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
 import { meters } from './doors/meter.ts';
@@ -33,7 +34,9 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
    * stored.
    */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
-  /** Budget of bodies above `maxBodyBytes`, which are read to replay recorded cuts. */
+  /** Decodes compressed bodies. */
+  readonly decoder: Pick<BodyDecoder, 'decode'>;
+  /** Budget of bodies above `maxBodyBytes`, which are read to replay recorded cuts, and of large decoded bodies. */
   readonly largeBodies: Pick<ByteBudget, 'take'>;
   readonly newRequestId: () => string;
   /** Budget of bodies in memory, from their first byte to the end of their answers. */
@@ -132,6 +135,10 @@ class WireExchange {
     }
   }
 
+  get #encoding(): string {
+    return this.#req.headers['content-encoding'] ?? '';
+  }
+
   /** Waits for room in memory for the body, held until its answer has ended; `null` if there is none. */
   #room(): Promise<(() => void) | null> {
     const { received, maxBodyBytes } = this.#options;
@@ -145,13 +152,15 @@ class WireExchange {
     const limit = readLimit(this.#options);
     const declared = Number(this.#req.headers['content-length'] ?? limit);
     const isRead = dialect.verifiesHistory !== 'never' && limit > maxBodyBytes && declared <= limit;
-    const release = isRead ? await largeBodies.take(declared, LARGE_BODY_PATIENCE_MS) : null;
+    const isEncoded = this.#encoding !== '';
+    const bytes = isEncoded ? limit : declared; // decoding must not wait for a budget that this body holds
+    const release = isRead ? await largeBodies.take(bytes, LARGE_BODY_PATIENCE_MS, this.#context.keyId) : null;
     if (release === null) return this.#passThrough('body_too_large', start);
     try {
       const collected = await collectBody(this.#req, limit, start);
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
       if (collected.kind === 'too_large') return await this.#passThrough('body_too_large', collected.start);
-      await this.#forward(collected.body);
+      await this.#forward(collected.body, isEncoded);
     } finally {
       release();
     }
@@ -167,26 +176,49 @@ class WireExchange {
     this.#reporter.report(null, true, exchange);
   }
 
-  async #forward(original: Buffer): Promise<void> {
+  /** @param isReserved - memory for the largest decoded body is reserved */
+  async #forward(original: Buffer, isReserved = false): Promise<void> {
     this.#reporter.bytesIn = original.length;
-    const { dialect } = this.#options;
     const treatment = await this.#treatmentOf(original);
     if (treatment.kind === 'closed') {
       this.#reporter.fallbacks.push(treatment.reason);
       return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
-    const { rewritten, changed, dryRun } = await this.#prune(original);
-    if (rewritten === null) [this.#reporter.asked] = askedIn(original).models;
+    const decoded = await this.#decode(original, isReserved);
+    if (decoded.kind === 'unread') {
+      this.#reporter.fallbacks.push(decoded.reason);
+      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
+    }
+    try {
+      await this.#pruneAndForward(original, decoded.body);
+    } finally {
+      decoded.release();
+    }
+  }
+
+  #decode(body: Buffer, isReserved: boolean): Promise<DecodedBody> {
+    const { keyId: holder } = this.#context;
+    return this.#options.decoder.decode({
+      ...{ body, encoding: this.#encoding, maxBytes: readLimit(this.#options), holder, isReserved },
+    });
+  }
+
+  /** @param plain - the decoded body */
+  async #pruneAndForward(original: Buffer, plain: Buffer): Promise<void> {
+    const { dialect } = this.#options;
+    const { rewritten, changed, dryRun } = await this.#prune(plain);
+    if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#reporter.report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    return this.#sendOrResend(original, { rewritten, changed, dryRun });
+    return this.#sendOrResend(original, plain, { rewritten, changed, dryRun });
   }
 
   /** Sends a request, and resends it once in another form if the provider refuses it. */
   async #sendOrResend(
     original: Buffer,
+    plain: Buffer,
     {
       rewritten,
       changed,
@@ -197,7 +229,7 @@ class WireExchange {
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#reporter.report(dryRun ?? rewritten, changed === null, first);
-    if (refusal.ofHistory) return await this.#sendRepruned(original);
+    if (refusal.ofHistory) return await this.#sendRepruned(original, plain);
     this.#reporter.fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
       .add(rewritten.refusalKeys)
@@ -217,9 +249,9 @@ class WireExchange {
   }
 
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
-  async #sendRepruned(original: Buffer): Promise<void> {
+  async #sendRepruned(original: Buffer, plain: Buffer): Promise<void> {
     this.#reporter.fallbacks.push('past_refused' satisfies FallbackCode);
-    const { rewritten, changed } = await this.#prune(original, true);
+    const { rewritten, changed } = await this.#prune(plain, true);
     if (rewritten === null) return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     this.#reporter.report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
   }
@@ -248,13 +280,11 @@ class WireExchange {
     return exchange;
   }
 
-  async #prune(original: Buffer, historyRefused = false): Promise<PrunedRequest> {
+  async #prune(body: Buffer, historyRefused = false): Promise<PrunedRequest> {
     const startedAt = performance.now();
-    const { headers } = this.#req;
     const { open, purpose, model } = this.#to.operation;
     const { dialect } = this.#options;
-    const encoding = headers['content-encoding'] ?? '';
-    const incoming = { body: original, dialect, encoding, purpose, model, historyRefused };
+    const incoming = { body, dialect, purpose, model, historyRefused };
     const pruned = open ? await this.#pruneEnclosed(open, incoming) : await this.#step.prune(this.#context, incoming);
     this.#reporter.fallbacks.push(...pruned.fallbacks);
     this.#reporter.pruneMs = performance.now() - startedAt;
@@ -263,7 +293,7 @@ class WireExchange {
 
   /** Prunes a request inside a body of another shape. */
   async #pruneEnclosed(open: NonNullable<Operation['open']>, incoming: IncomingRequest): Promise<PrunedRequest> {
-    const enclosed = incoming.encoding === '' ? openedBy(open, incoming.body) : null;
+    const enclosed = openedBy(open, incoming.body);
     if (enclosed === null) return { rewritten: null, changed: null, fallbacks: ['body_not_understood'] };
     const { body, dialect } = enclosed;
     const pruned = await this.#step.prune(this.#context, { ...incoming, body, dialect });

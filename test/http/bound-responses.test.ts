@@ -10,7 +10,6 @@ import { openaiResponses } from '../../src/wires/dialects/openai-responses/diale
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
-import { zstdStored } from '../helpers/zstd-frame.ts';
 
 interface Shape {
   readonly reasoning?: boolean;
@@ -140,14 +139,6 @@ describe('a conversation with reasoning on the responses wire', () => {
       mode.enabled = enabled;
       expect(outputsOf(await send(bodyOf([A, B]), { purpose: 'compact' }))).toEqual([first, B]);
     }
-  });
-
-  it('is repeated in compressed bodies under the kill switch', async () => {
-    const { send, mode } = openSession();
-    const encoding = 'zstd';
-    const [first = ''] = outputsOf(await send(zstdStored(bodyOf([A])), { encoding }));
-    mode.enabled = false;
-    expect(outputsOf(await send(zstdStored(bodyOf([A, B])), { encoding }))).toEqual([first, B]);
   });
 });
 

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { brotliCompressSync, constants, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeBody } from '../../src/proxy/decode-body.ts';
-import { unzstd, unzstdInTurns } from '../../src/proxy/zstd.ts';
+import { AnswerDecoder } from '../../src/proxy/answer-decoder.ts';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
+import { BodyDecoder, type EncodedBody } from '../../src/proxy/decode-body.ts';
+import { zstdStream } from '../../src/proxy/zstd.ts';
 import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { rebuild } from '../helpers/markers.ts';
@@ -12,10 +16,67 @@ import { serverLog } from '../helpers/texts.ts';
 import { send } from '../helpers/wire.ts';
 import { zstdBomb, zstdStored } from '../helpers/zstd-frame.ts';
 
-const LIMITS = { maxBytes: 4_000_000, cpuMs: 10_000 };
 const MB = 2 ** 20;
 const GB = 2 ** 30;
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+
+/** Writes a whole body to a decoder, until it ends or has decoded enough. */
+async function decoded(open: () => Transform, body: Buffer, maxBytes = 4_000_000): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  const stream = open();
+  stream.end(body);
+  for await (const piece of stream as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > maxBytes) break;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** A budget that records how many bytes were taken at most, and are still taken. */
+class WatchedBudget {
+  readonly #budget: ByteBudget;
+  now = 0;
+  most = 0;
+
+  constructor(maxBytes: number) {
+    this.#budget = new ByteBudget(maxBytes);
+  }
+
+  async take(bytes: number, waitMs: number, holder?: string): Promise<(() => void) | null> {
+    return this.#counted(bytes, await this.#budget.take(bytes, waitMs, holder));
+  }
+
+  tryTake(bytes: number, holder?: string): (() => void) | null {
+    return this.#counted(bytes, this.#budget.tryTake(bytes, holder));
+  }
+
+  #counted(bytes: number, release: (() => void) | null): (() => void) | null {
+    if (release === null) return null;
+    this.now += bytes;
+    this.most = Math.max(this.most, this.now);
+    return () => {
+      this.now -= bytes;
+      release();
+    };
+  }
+}
+
+function bodyDecoder({ received: receivedBytes = 64 * MB, large: largeBytes = 64 * MB } = {}) {
+  const [received, largeBodies] = [new WatchedBudget(receivedBytes), new WatchedBudget(largeBytes)];
+  const decoder = new BodyDecoder({ received, largeBodies });
+  const decode = (encoding: string, body: Buffer, over: Partial<EncodedBody> = {}) =>
+    decoder.decode({ body, encoding, maxBytes: 256 * MB, ...over });
+  return { received, largeBodies, decode };
+}
+
+const lines = serverLog(20_000);
+
+/** A text of so many bytes that compresses to about a tenth, as conversations do. */
+function conversationText(bytes: number): Buffer {
+  return Buffer.from(lines.repeat(Math.ceil(bytes / lines.length))).subarray(0, bytes);
+}
 
 /** What Codex sent, and what that is. */
 function recorded(name: string): { readonly sent: Buffer; readonly meant: Buffer } {
@@ -25,83 +86,197 @@ function recorded(name: string): { readonly sent: Buffer; readonly meant: Buffer
 }
 
 describe.each([
-  ['in JavaScript', unzstdInTurns],
-  ['as this Node does it', unzstd],
-])('zstd %s', (_name, decode) => {
+  ['in JavaScript', (body: Buffer) => zstdStream(body, 'whole', null)],
+  ['as this Node does it', (body: Buffer) => zstdStream(body, 'whole')],
+])('zstd %s', (_name, open) => {
+  const decode = (body: Buffer, maxBytes?: number) => decoded(() => open(body), body, maxBytes);
+
   it.each(['017', '021'])('decodes bodies that Codex sent (%s)', async (name) => {
     const { sent, meant } = recorded(name);
-    expect((await decode(sent, LIMITS)).equals(meant)).toBe(true);
+    expect((await decode(sent)).equals(meant)).toBe(true);
   });
 
   it('decodes uncompressed bytes of any length', async () => {
     for (const length of [0, 1, 2, 3, 131_072, 131_073, 400_000]) {
       const bytes = Buffer.alloc(length, 'héllo');
-      expect((await decode(zstdStored(bytes), LIMITS)).equals(bytes)).toBe(true);
+      expect((await decode(zstdStored(bytes))).equals(bytes)).toBe(true);
     }
   });
 
   it('refuses a truncated frame, wherever it ends', async () => {
     const { sent } = recorded('017');
     for (const end of [0, 1, 4, 5, 6, 8, 100, sent.length - 100, sent.length - 1]) {
-      await expect(decode(sent.subarray(0, end), LIMITS), `${end}`).rejects.toThrow();
+      await expect(decode(sent.subarray(0, end)), `${end}`).rejects.toThrow();
     }
   });
 
-  it('never returns more than the limit, whatever the bytes', async () => {
+  it('ends with a result or an error, whatever the bytes', async () => {
     const { sent } = recorded('017');
     const broken = fc.tuple(fc.nat(sent.length - 1), fc.nat(255), fc.nat(sent.length));
     await fc.assert(
       fc.asyncProperty(broken, async ([at, byte, end]) => {
         const bytes = Buffer.from(sent.subarray(0, Math.max(end, at + 1)));
         bytes[at] = byte;
-        const decoded = await decode(bytes, { maxBytes: 100_000, cpuMs: 10_000 }).catch(() => null);
-        expect(decoded?.length ?? 0).toBeLessThanOrEqual(100_000);
+        const size = await decode(bytes, 100_000).then(
+          ({ length }) => length,
+          (cause: unknown) => cause,
+        );
+        expect(size instanceof Error || typeof size === 'number').toBe(true);
       }),
       { numRuns: 60 },
     );
   });
-});
 
-describe('zstd in JavaScript', () => {
   it('refuses a window that is too large, a dictionary, and a second frame', async () => {
     const head = (descriptor: number, ...more: number[]) =>
       Buffer.from([0x28, 0xb5, 0x2f, 0xfd, descriptor, ...more, 1, 0, 0]);
     const window = (descriptor: number) => head(0, descriptor);
-    await expect(unzstdInTurns(window(0xa0), LIMITS)).rejects.toThrow('too large'); // 1 GiB
-    expect(await unzstdInTurns(window(0x68), LIMITS)).toHaveLength(0); // 8 MiB
-    await expect(unzstdInTurns(head(1, 0, 7), LIMITS)).rejects.toThrow('dictionary');
+    await expect(decode(window(0xa0))).rejects.toThrow('too large'); // 1 GiB
+    expect(await decode(window(0x68))).toHaveLength(0); // 8 MiB
+    await expect(decode(head(1, 0, 7))).rejects.toThrow('dictionary');
     const two = Buffer.concat([zstdStored(Buffer.from('a')), zstdStored(Buffer.from('b'))]);
-    await expect(unzstdInTurns(two, LIMITS)).rejects.toThrow('expected exactly one complete frame');
+    await expect(decode(two)).rejects.toThrow('expected exactly one complete frame');
   });
+});
 
-  it('stops at its time limit, and yields to other work meanwhile', async () => {
+describe('zstd in JavaScript', () => {
+  it('gives up after its CPU time, and lets other work run meanwhile', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
-    const slow = unzstdInTurns(zstdBomb(GB, { slow: true }), { maxBytes: GB, cpuMs: 500 });
-    await expect(slow).rejects.toThrow('too long');
+    const bomb = zstdBomb(8 * GB, { slow: true });
+    await expect(decoded(() => zstdStream(bomb, 'whole', null), bomb)).rejects.toThrow('too long');
     clearInterval(timer);
     expect(turns).toBeGreaterThan(0); // a starved machine gets through few blocks in that time
+  });
+
+  it('lets other work run while eight answers are decoded at once', async () => {
+    let sizes = 0;
+    const streams = Array.from({ length: 8 }, () => {
+      const bomb = zstdBomb(64 * MB);
+      const stream = zstdStream(bomb, 'partial', null).on('data', ({ length }: Buffer) => (sizes += length));
+      stream.end(bomb);
+      return stream;
+    });
+    const [first] = streams;
+    let most = 0;
+    for (let before = 0; first && !first.readableEnded; before = sizes) {
+      await nextTurn();
+      most = Math.max(most, sizes - before);
+    }
+    expect(sizes).toBeGreaterThan(64 * MB);
+    expect(most).toBeLessThan(sizes / 4); // all of them in one turn of the event loop, were it not for time slices
+  });
+});
+
+describe('the decoder of request bodies', () => {
+  const encoders: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
+    ['zstd', zstdStored],
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', (bytes) => brotliCompressSync(bytes, QUICK)],
+    [' GZIP ', gzipSync],
+    ['identity', (bytes) => bytes],
+    ['', (bytes) => bytes],
+  ];
+
+  it.each(encoders)('takes memory for decoded bytes until they are released: "%s"', async (encoding, encode) => {
+    const { received, largeBodies, decode } = bodyDecoder();
+    for (const bytes of [0, 1, 3 * MB, 9 * MB]) {
+      const text = conversationText(bytes);
+      const result = await decode(encoding, encode(text));
+      if (result.kind !== 'plain') throw new Error(result.reason);
+      expect(result.body.equals(text)).toBe(true);
+      if (encode(text) !== text) expect(received.now + largeBodies.now).toBeGreaterThanOrEqual(bytes);
+      result.release();
+      expect([received.now, largeBodies.now]).toEqual([0, 0]);
+    }
+  });
+
+  it.each(['gzip', 'deflate', 'br', 'zstd', 'compress'])(
+    'refuses broken bytes, and keeps no memory: %s',
+    async (name) => {
+      const { received, largeBodies, decode } = bodyDecoder();
+      const encode = encoders.find(([encoding]) => encoding === name)?.[1] ?? gzipSync;
+      const whole = encode(conversationText(9 * MB));
+      for (const bytes of [Buffer.from('no such thing'), whole.subarray(0, -20), Buffer.alloc(0)]) {
+        expect(await decode(name, bytes)).toEqual({ kind: 'unread', reason: 'encoding_not_understood' });
+        expect([received.now, largeBodies.now]).toEqual([0, 0]);
+      }
+    },
+  );
+
+  it('gives a text without memory to grow in the memory of large bodies, one after the other', async () => {
+    const { received, largeBodies, decode } = bodyDecoder({ received: 2 * MB, large: 6 * MB });
+    const text = conversationText(5 * MB);
+    const encoded = gzipSync(text);
+    const order: string[] = [];
+    await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        const result = await decode('gzip', encoded);
+        if (result.kind !== 'plain') throw new Error(result.reason);
+        order.push(name);
+        expect(result.body.equals(text)).toBe(true);
+        await nextTurn();
+        result.release();
+      }),
+    );
+    expect(order).toHaveLength(3);
+    expect(largeBodies.most).toBe(text.length);
+    expect(received.most).toBeLessThanOrEqual(2 * MB);
+  });
+
+  it('leaves half of the memory to other keys', async () => {
+    const { received, decode } = bodyDecoder({ received: 16 * MB });
+    const encoded = gzipSync(conversationText(5 * MB));
+    const greedy = await Promise.all([1, 2, 3].map(() => decode('gzip', encoded, { holder: 'greedy' })));
+    expect(received.now).toBe(5 * MB); // the others are in the memory of large bodies
+    expect(await decode('gzip', encoded, { holder: 'modest' })).toMatchObject({ kind: 'plain' });
+    expect(greedy.map(({ kind }) => kind)).toEqual(['plain', 'plain', 'plain']);
+    expect(received.now).toBe(10 * MB);
+  });
+
+  it('reads repetitive texts of the largest contexts, and beyond them up to a hundred times their size', async () => {
+    const { decode } = bodyDecoder();
+    const spaces = (bytes: number): Buffer => gzipSync(Buffer.alloc(bytes, ' '), { level: 9 });
+    expect(await decode('gzip', spaces(8 * MB))).toMatchObject({ kind: 'plain' });
+    expect(await decode('gzip', spaces(9 * MB))).toMatchObject({ kind: 'unread' });
+    const text = conversationText(20 * MB);
+    expect(text.length / gzipSync(text).length).toBeLessThan(100);
+    expect(await decode('gzip', gzipSync(text))).toMatchObject({ kind: 'plain' });
+    expect(await decode('gzip', gzipSync(text), { maxBytes: 19 * MB })).toMatchObject({ kind: 'unread' });
   });
 });
 
 describe('a decompression bomb', () => {
-  it.each([
+  const bombs: readonly (readonly [string, string, () => Buffer])[] = [
     ['zstd', 'zstd', () => zstdBomb(10 * GB)],
-    ['zstd that says so', 'zstd', () => zstdBomb(10 * GB, { isDeclared: true })],
+    ['zstd that declares its size', 'zstd', () => zstdBomb(10 * GB, { isDeclared: true })],
     ['gzip', 'gzip', () => gzipSync(Buffer.alloc(64 * MB, ' '), { level: 1 })],
     ['deflate', 'deflate', () => deflateSync(Buffer.alloc(64 * MB, ' '), { level: 1 })],
     ['br', 'br', () => brotliCompressSync(Buffer.alloc(64 * MB, ' '), QUICK)],
-  ])('in %s is not decoded beyond the limit', async (_name, encoding, make) => {
+  ];
+
+  it.each(bombs)('in a request is dropped with its memory: %s', async (_name, encoding, make) => {
     const bomb = make();
-    expect(bomb.length).toBeLessThan(700_000);
-    const before = process.memoryUsage().arrayBuffers;
-    let most = 0;
-    const watch = setInterval(() => {
-      most = Math.max(most, process.memoryUsage().arrayBuffers);
-    }, 1);
-    expect(await decodeBody(bomb, encoding, 4_000_000)).toBeNull();
-    clearInterval(watch);
-    expect(Math.max(most, process.memoryUsage().arrayBuffers) - before).toBeLessThan(40_000_000);
+    const { received, largeBodies, decode } = bodyDecoder();
+    const results = await Promise.all(Array.from({ length: 8 }, () => decode(encoding, bomb.subarray())));
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['unread']));
+    expect(received.most).toBeLessThanOrEqual(2 * 8 * MB); // two at once
+    expect([received.now, largeBodies.most]).toEqual([0, 0]);
+  });
+
+  it.each(bombs)('in an answer is read only to a hundred times its size: %s', async (_name, encoding, make) => {
+    const bomb = make();
+    let size = 0;
+    const decoder = new AnswerDecoder(encoding, ({ length }) => {
+      size += length;
+    });
+    for (let at = 0; at < bomb.length; at += 64_000) decoder.data(bomb.subarray(at, at + 64_000));
+    await decoder.end();
+    expect(size).toBeGreaterThan(8 * MB);
+    expect(size).toBeLessThanOrEqual(Math.max(16 * MB, 100 * bomb.length));
   });
 
   it('is forwarded unchanged, and counted', async () => {
@@ -133,6 +308,19 @@ describe('a zstd request', () => {
     expect(body.toString()).toContain('⟦PRUNÉ:');
     const shape = (bytes: Buffer): object => ({ ...JSON.parse(bytes.toString('utf8')), input: null });
     expect(shape(body)).toEqual(shape(meant));
+  });
+
+  it('has the same cuts when pruning is off for it', async () => {
+    const upstream = await startUpstream((_request, res) => res.end('{}'));
+    const proxy = await startProxy(upstream);
+    const { sent } = recorded('021');
+    const headers = { 'content-encoding': 'zstd', 'content-type': 'application/json' };
+    for (const more of [{}, { 'x-mcp-pruner': 'off' }]) {
+      await send(`${proxy.url}/v1/responses`, { method: 'POST', headers: { ...headers, ...more }, body: sent });
+    }
+    const [first, second] = upstream.requests;
+    expect(first?.body.toString()).toContain('⟦PRUNÉ:');
+    expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
   });
 
   it('is pruned and forwarded as plain JSON', async () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
+import { BodyDecoder } from '../../src/proxy/decode-body.ts';
 import { LoopGuard } from '../../src/proxy/upstream/headers.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
@@ -37,6 +38,7 @@ async function startHandler(over: Partial<WireOptions>) {
   const operation = { dialect: openaiChat, purpose: 'generate' } as const;
   const to = { provider: openai, operation, upstream: hop, path: '/v1/v1/chat/completions' };
   const rejections: unknown[] = [];
+  const budgets = { largeBodies: new ByteBudget(0), received: new ByteBudget(1e8) };
   const handler = new WireHandler({
     dialect: openaiChat,
     cloud: 'openai',
@@ -47,8 +49,8 @@ async function startHandler(over: Partial<WireOptions>) {
     maxBodyBytes: 1e8,
     budget: new ByteBudget(1e8),
     lateBudget: new ByteBudget(0),
-    largeBodies: new ByteBudget(0),
-    received: new ByteBudget(1e8),
+    ...budgets,
+    decoder: new BodyDecoder(budgets),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},

@@ -8,7 +8,7 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     'encoding_not_understood',
     [
       'bodies passed unread: compressed in an unknown way, damaged, or too large when decompressed',
-      'zstd, gzip, br and deflate are supported, up to MCP_PRUNER_MAX_BODY_BYTES',
+      'zstd, gzip, br and deflate are supported, up to MCP_PRUNER_MAX_BODY_BYTES and a hundred times the compressed size',
     ],
   ],
   [

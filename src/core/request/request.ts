@@ -12,10 +12,8 @@ import type { Spliced } from './splice.ts';
 
 /** A received request body, with its project and conversation. */
 export interface IncomingRequest {
-  /** Always plain JSON when it is parsed. */
+  /** Plain JSON, after decoding. */
   readonly body: Buffer;
-  /** Value of `content-encoding`; the prune step decodes the body. Absent for plain JSON. */
-  readonly encoding?: string | undefined;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
   /** Default: a model answer. */

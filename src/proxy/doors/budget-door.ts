@@ -6,9 +6,9 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { ErrorCode } from '../../errors/errors.ts';
 import type { Route } from '../../wires/providers/all.ts';
-import { isDecodable } from '../answer-decoder.ts';
 import { type ByteBudget, receivedBytes } from '../byte-budget.ts';
-import { decodeBody } from '../decode-body.ts';
+import type { BodyDecoder } from '../decode-body.ts';
+import { isDecodable } from '../encodings.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 import { sendError } from '../send-error.ts';
 import type { Destinations } from '../upstream/destinations.ts';
@@ -27,6 +27,7 @@ export interface BudgetDoorOptions {
   readonly newRequestId: () => string;
   /** Budget of the bodies that are held in memory. */
   readonly received: Pick<ByteBudget, 'take'>;
+  readonly decoder: Pick<BodyDecoder, 'decode'>;
   /** Maximum number of body bytes read to find the model. */
   readonly maxBodyBytes: number;
   /** Called when a request was refused. */
@@ -82,7 +83,7 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   if (res.closed) return release();
   res.once('close', release);
   onlyReadable(req);
-  const asked = await askedBy(req, route, options.maxBodyBytes);
+  const asked = await askedBy(req, route, options, context.keyId);
   if (asked === 'gone') return;
   if (asked === 'empty') return refuse(options, asking, 'unreadable_body');
   if (asked.isDeferred) return refuse(options, asking, 'cost_not_shown');
@@ -128,14 +129,20 @@ function ownSize(quote: Quote, { bytes }: AskedModel): number {
 }
 
 /** Models named in a request's path and body, and its size. Never rejects. */
-async function askedBy(req: IncomingMessage, route: Route, maxBytes: number): Promise<AskedModel | 'gone' | 'empty'> {
+async function askedBy(
+  req: IncomingMessage,
+  route: Route,
+  { decoder, maxBodyBytes: maxBytes }: BudgetDoorOptions,
+  holder: string | undefined,
+): Promise<AskedModel | 'gone' | 'empty'> {
   const peeked = await peekBody(req, maxBytes);
   if (!('bytes' in peeked)) return peeked.kind;
-  const encoding = req.headers['content-encoding'] ?? '';
-  const decoded = peeked.kind === 'whole' ? await decodeBody(peeked.bytes, encoding, maxBytes) : null;
+  const encoding = peeked.kind === 'whole' ? (req.headers['content-encoding'] ?? '') : '';
+  const decoded = await decoder.decode({ body: peeked.bytes, encoding, maxBytes, holder });
   const declared = Number(req.headers['content-length'] ?? 0) || 0;
   const named = route.operation?.model ?? modelInPath(pathOf(req));
-  const inBody = askedIn(decoded ?? peeked.bytes);
+  const inBody = askedIn(decoded.kind === 'plain' ? decoded.body : peeked.bytes);
+  if (decoded.kind === 'plain') decoded.release();
   return {
     ...inBody,
     models: named === null ? inBody.models : [named],

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { decodedStart, isDecodable } from '../answer-decoder.ts';
+import { decodedStart, isDecodable } from '../encodings.ts';
 import { headerIn, pairsOf } from '../upstream/headers.ts';
 
 /** Masks for the provider keys that the proxy added, to hide them if the upstream echoes them. */

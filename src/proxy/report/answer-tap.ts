@@ -1,6 +1,7 @@
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
-import { AnswerDecoder, isDecodable } from '../answer-decoder.ts';
+import { AnswerDecoder } from '../answer-decoder.ts';
+import { isDecodable } from '../encodings.ts';
 
 /** Feeds a streamed answer to its reader. Unknown encodings are skipped. */
 export class AnswerTap {

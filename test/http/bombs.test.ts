@@ -1,0 +1,114 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
+import { json, type SeenRequest, startUpstream } from '../helpers/fake-upstream.ts';
+import { type ServerProcess, startServerProcess } from '../helpers/server-process.ts';
+import { send } from '../helpers/wire.ts';
+import { zstdBomb } from '../helpers/zstd-frame.ts';
+
+beforeAll(() => void compiled('cli.js'), 120_000);
+
+const MB = 2 ** 20;
+/** What docs/operate.md recommends for a container of 512 MB, and the memory that a replica then needs. */
+const HEAP_MB = 256;
+const REPLICA_MB = HEAP_MB + 150;
+
+const isLong = process.env.MCP_PRUNER_TEST_LONG === 'true';
+const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY, BROTLI_MAX_WINDOW_BITS } = constants;
+const widest = { params: { [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS, [BROTLI_PARAM_QUALITY]: 5 } };
+
+type Encode = (bytes: number) => Buffer;
+const encoders: ReadonlyMap<string, Encode> = new Map<string, Encode>([
+  ['br', (bytes) => brotliCompressSync(Buffer.alloc(bytes, ' '), widest)],
+  ['zstd', zstdBomb],
+  ['gzip', (bytes) => gzipSync(Buffer.alloc(bytes, ' '), { level: 9 })],
+  ['deflate', (bytes) => deflateSync(Buffer.alloc(bytes, ' '), { level: 9 })],
+]);
+const encodings = isLong ? [...encoders.keys()] : ['br', 'zstd', 'gzip'];
+
+const paths = isLong
+  ? ['messages', 'responses', 'chat/completions', 'messages/count_tokens', 'models/m:generateContent']
+  : ['messages', 'chat/completions'];
+/** Decoded sizes: a little above what is always read, and what the wires with a checked history read at most. */
+const sizes = isLong ? [8 * MB, 9 * MB, 64 * MB, 240 * MB] : [240 * MB];
+const concurrencies = isLong ? [1, 4, 30] : [8];
+/** Every combination of decoded size, wire and number of simultaneous requests. */
+function casesOf(encoding: string) {
+  return sizes.flatMap((size) => {
+    const bomb = encoders.get(encoding)?.(size) ?? Buffer.alloc(0);
+    return paths.flatMap((path) => concurrencies.map((count) => ({ size, bomb, path, count })));
+  });
+}
+
+/** A server with the heap of a small container, in front of an upstream. */
+async function startSmall(answer: (request: SeenRequest, res: ServerResponse) => unknown) {
+  const upstream = await startUpstream(answer);
+  const server = await startServerProcess({
+    env: {
+      MCP_PRUNER_UPSTREAM_URL: upstream.url,
+      MCP_PRUNER_ANTHROPIC_URL: upstream.url,
+      MCP_PRUNER_GEMINI_URL: upstream.url.replace('/v1', '/v1beta'),
+      MCP_PRUNER_DB_PATH: `${tempFolder()}/store.db`,
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`,
+    },
+  });
+  return { upstream, server };
+}
+
+/** The largest resident memory since the last call, in MB. */
+function peakMb({ child }: ServerProcess): number {
+  const [, kb = ''] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  writeFileSync(`/proc/${child.pid}/clear_refs`, '5');
+  return Number(kb) / 1024;
+}
+
+function urlOf(server: ServerProcess, path: string): string {
+  return `${server.url}/${path.includes('generateContent') ? 'v1beta' : 'v1'}/${path}`;
+}
+
+const PLAIN = Buffer.from(
+  JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hello' }] }),
+);
+
+describe.skipIf(process.platform !== 'linux')('a proxy with the heap of a small container', () => {
+  it.each(encodings)(
+    'forwards requests of %s, whatever they decode to, within its memory',
+    async (encoding) => {
+      const { upstream, server } = await startSmall((_request, res) => json(res, 200, {}));
+      for (const { size, bomb, path, count } of casesOf(encoding)) {
+        const headers = { 'content-encoding': encoding, 'content-type': 'application/json' };
+        const answers = await Promise.all(
+          Array.from({ length: count }, () => send(urlOf(server, path), { method: 'POST', headers, body: bomb })),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+        const forwarded = upstream.requests.splice(0).filter(({ body }) => body.equals(bomb));
+        expect(forwarded).toHaveLength(count);
+        expect(peakMb(server), `${size} bytes x ${count} to ${path}`).toBeLessThan(REPLICA_MB);
+      }
+    },
+    1_200_000,
+  );
+
+  it.each(encodings)(
+    'passes on answers of %s, whatever they decode to, within its memory',
+    async (encoding) => {
+      const now: { bomb: Buffer } = { bomb: PLAIN };
+      const { server } = await startSmall((_request, res) => {
+        res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(now.bomb);
+      });
+      const headers = { 'content-type': 'application/json' };
+      for (const { size, bomb, path, count } of casesOf(encoding)) {
+        now.bomb = bomb;
+        const answers = await Promise.all(
+          Array.from({ length: count }, () => send(urlOf(server, path), { method: 'POST', headers, body: PLAIN })),
+        );
+        for (const { status, body } of answers) expect([status, body.equals(bomb)]).toEqual([200, true]);
+        expect(peakMb(server), `${size} bytes x ${count} to ${path}`).toBeLessThan(REPLICA_MB);
+      }
+    },
+    1_200_000,
+  );
+});
