@@ -1,4 +1,5 @@
 import { groupBy } from '../../engine/group-by.ts';
+import { Explained } from './explained.ts';
 
 /** A window between two resets, for a plan of an account. */
 interface Window {
@@ -40,7 +41,7 @@ export interface Moved {
 export interface WindowUse extends Window {
   /** Highest reading. */
   readonly used: number;
-  /** Usage before the first reading, while none of our requests ran, and by erased projects. */
+  /** Usage before the first reading, beyond what our requests explain, and by erased projects. */
   readonly elsewhere: number;
   /** One entry per reading, in order. */
   readonly requests: readonly Moved[];
@@ -51,14 +52,12 @@ export interface WindowUse extends Window {
 export interface Movement {
   readonly endedMs: number;
   readonly used: number;
-  /** Whether our requests caused the movement. */
+  /** Whether our requests explain the whole movement. */
   readonly isOurs: boolean;
 }
 
 /** Resets that differ by at most this are considered equal, since some providers report remaining seconds. */
 export const SAME_RESET_S = 120;
-/** After this idle time, beyond the next request's duration, a movement is not attributed to that request. */
-const QUIET_MS = 60_000;
 
 /**
  * Attributes each window's movement to the requests answered in the meantime. Pure; windows are independent of each
@@ -90,21 +89,20 @@ function useOf(readings: readonly Reading[]): WindowUse {
   const shared = readings.map(() => 0);
   const earliest = earliestStarts(readings);
   const movements: Movement[] = [];
+  const explained = new Explained();
   let highest = 0;
   let elsewhere = 0;
   for (const [i, reading] of readings.entries()) {
+    if (i > 0) explained.add(reading);
     const moved = reading.used - highest;
     if (moved <= 0) continue;
     highest = reading.used;
-    const among = movedBy(readings, i, earliest);
-    const isOurs = among.length > 0;
-    movements.push({ endedMs: reading.endedMs, used: moved, isOurs });
-    if (!isOurs) {
-      elsewhere += moved;
-      continue;
-    }
+    const among = i === 0 ? [] : [i, ...overlapping(readings, i, earliest)];
+    const own = i === 0 ? 0 : takenBy(explained, moved, readings, among);
+    movements.push({ endedMs: reading.endedMs, used: moved, isOurs: own === moved });
+    elsewhere += moved - own;
     const parts = divided(
-      moved,
+      own,
       among.map((one) => readings[one]?.weight ?? 0),
     );
     for (const [at, one] of among.entries()) {
@@ -123,21 +121,15 @@ function useOf(readings: readonly Reading[]): WindowUse {
   return { account, provider, plan, window, minutes, resetsS, status, used: highest, elsewhere, requests, movements };
 }
 
-/**
- * The requests that share the movement of a reading, as indices: the request itself and those that overlapped with it.
- * Empty if something else moved the window.
- *
- * @param earliest - see `earliestStarts`
- */
-export function movedBy(readings: readonly Reading[], i: number, earliest: readonly number[]): number[] {
-  const [before, reading] = [readings[i - 1], readings[i]];
-  if (before === undefined || reading === undefined || wasQuiet(before, reading)) return [];
-  return [i, ...overlapping(readings, i, earliest)];
-}
-
-/** Whether none of our requests ran for a long time before a request, so that something else moved the window. */
-function wasQuiet(before: Reading, { startedMs, endedMs }: Reading): boolean {
-  return startedMs - before.endedMs > endedMs - startedMs + QUIET_MS;
+/** @param among - the request that reported the movement, and those that overlapped with it */
+export function takenBy(
+  explained: Explained,
+  moved: number,
+  readings: readonly Reading[],
+  [at = 0, ...others]: readonly number[],
+): number {
+  const unfinished = others.filter((one) => one > at).flatMap((one) => readings[one] ?? []);
+  return explained.takes(moved, unfinished);
 }
 
 /** For each reading, the earliest request start from there on. */
@@ -151,8 +143,12 @@ export function earliestStarts(readings: readonly Reading[]): number[] {
   return earliest;
 }
 
-/** Indices of the requests that overlapped with a request. */
-function overlapping(readings: readonly Reading[], at: number, earliest: readonly number[]): number[] {
+/**
+ * Indices of the requests that overlapped with a request.
+ *
+ * @param earliest - see `earliestStarts`
+ */
+export function overlapping(readings: readonly Reading[], at: number, earliest: readonly number[]): number[] {
   const { startedMs = 0, endedMs = 0 } = readings[at] ?? {};
   const found: number[] = [];
   for (let i = at - 1; i >= 0 && (readings[i]?.endedMs ?? 0) > startedMs; i--) found.push(i);

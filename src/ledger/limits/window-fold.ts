@@ -1,4 +1,5 @@
-import { divided, earliestStarts, type Movement, movedBy, type Reading } from './attribution.ts';
+import { divided, earliestStarts, type Movement, overlapping, type Reading, takenBy } from './attribution.ts';
+import { Explained } from './explained.ts';
 
 /** Share of a session in a window, in millionths. */
 export interface SessionShare {
@@ -26,6 +27,9 @@ export class WindowFold {
   readonly #recent: Reading[] = [];
   #next = 0;
   #highest = 0;
+  /** Whether no reading was counted yet: what the first one reports was used before it. */
+  #isFirst = true;
+  #explained = new Explained();
   readonly #shares = new Map<string, SessionShare>();
   /** The first movement, and those of the last day by minute. */
   readonly #movements: Movement[] = [];
@@ -56,7 +60,7 @@ export class WindowFold {
     const movements = [...this.#movements];
     let own = 0;
     for (const share of this.#shares.values()) if (share.session === session && isOf(share, project)) own += share.used;
-    this.#movedFrom(this.#next, this.#recent.length, highest, (movement, parts) => {
+    this.#movedFrom(this.#next, this.#recent.length, highest, this.#explained.copy(), (movement, parts) => {
       highest += movement.used;
       movements.push(movement);
       for (const [{ project: of, session: name }, used] of parts)
@@ -70,12 +74,13 @@ export class WindowFold {
     let end = this.#next;
     while ((this.#recent[end]?.endedMs ?? Number.POSITIVE_INFINITY) <= untilMs) end++;
     if (end - this.#next < SETTLED_AT_ONCE) return;
-    this.#movedFrom(this.#next, end, this.#highest, (movement, parts) => {
+    this.#movedFrom(this.#next, end, this.#highest, this.#explained, (movement, parts) => {
       this.#highest += movement.used;
       this.#keep(movement);
       for (const [{ project, session }, used] of parts) this.#note(project, session, used);
     });
     this.#next = end;
+    this.#isFirst = false;
     let old = 0;
     // the last counted reading stays: it shows whether a pause preceded the next one
     while (old < this.#next - 1 && (this.#recent[old]?.endedMs ?? 0) <= untilMs - SETTLED_MS) old++;
@@ -88,19 +93,24 @@ export class WindowFold {
     from: number,
     end: number,
     highestBefore: number,
+    explained: Explained,
     add: (movement: Movement, parts: readonly (readonly [Reading, number])[]) => void,
   ): void {
     let highest = highestBefore;
     const earliest = earliestStarts(this.#recent);
     for (let i = from; i < end; i++) {
       const reading = this.#recent[i] as Reading;
+      const isFirst = this.#isFirst && i === 0;
+      if (!isFirst) explained.add(reading);
       const used = reading.used - highest;
       if (used <= 0) continue;
       highest = reading.used;
-      const among = movedBy(this.#recent, i, earliest).flatMap((one) => this.#recent[one] ?? []);
+      const at = isFirst ? [] : [i, ...overlapping(this.#recent, i, earliest)];
+      const own = isFirst ? 0 : takenBy(explained, used, this.#recent, at);
+      const among = at.flatMap((one) => this.#recent[one] ?? []);
       const weights = among.map((one) => one.weight);
-      const parts = divided(used, weights).map((part, at) => [among[at] as Reading, part] as const);
-      add({ endedMs: reading.endedMs, used, isOurs: among.length > 0 }, parts);
+      const parts = divided(own, weights).map((part, of) => [among[of] as Reading, part] as const);
+      add({ endedMs: reading.endedMs, used, isOurs: own === used }, parts);
     }
   }
 

@@ -34,7 +34,8 @@ export function limitsText(
 
 function accountsText(accounts: LimitsReport['accounts'], options: TextOptions): string {
   if (accounts.length === 0) {
-    const none = 'no limits are known: no answer of the last days reported any. They come with a subscription login.';
+    const none =
+      'no limits are known now: no answer reported any, or the windows that answers reported were reset since. The next answer to a subscription login reports them.';
     return wrapped(none, '', options.io);
   }
   return accounts

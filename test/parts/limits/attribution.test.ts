@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Reading } from '../../../src/ledger/limits/attribution.ts';
 import { attribute, divided, type WindowUse } from '../../../src/ledger/limits/attribution.ts';
+import { randomFrom } from '../../helpers/random.ts';
 
 const MINUTE = 60_000;
 
@@ -62,10 +63,41 @@ describe('a request’s share of a window', () => {
     expect(window.used).toBe(440_000);
   });
 
-  it('excludes usage if the proxy was idle for over a minute longer than the request took', () => {
+  it('is all that our own requests explain, however long the pause before them was', () => {
     const at = (startS: number) => only([reading('a', [0, 5], 10), reading('a', [startS, startS + 20], 15)]);
     expect(sharesOf(at(5 + 80))).toEqual({ elsewhere: 10, a: 5 });
-    expect(sharesOf(at(5 + 81))).toEqual({ elsewhere: 15 });
+    expect(sharesOf(at(5 + 7_200))).toEqual({ elsewhere: 10, a: 5 });
+  });
+
+  it('is limited to half more than its bill explains, rounded up; the rest was used elsewhere', () => {
+    const steady = Array.from({ length: 30 }, (_, i) => reading('a', [i * 20, i * 20 + 5], i + 1));
+    const jump = (percent: number, weight = 100) =>
+      sharesOf(only([...steady, reading('b', [700, 720], 30 + percent, { weight })]));
+    expect(jump(1)).toEqual({ elsewhere: 1, a: 29, b: 1 });
+    expect(jump(2)).toEqual({ elsewhere: 1, a: 29, b: 2 });
+    expect(jump(13)).toEqual({ elsewhere: 1 + 11, a: 29, b: 2 });
+    expect(jump(13, 1_300)).toEqual({ elsewhere: 1, a: 29, b: 13 }); // a cold cache costs more
+  });
+
+  it('leaves nothing elsewhere if only our own requests move the window, with pauses and cold caches', () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const next = randomFrom(seed);
+      const rates: Record<string, number> = { small: 0.000_02 * (1 + next()), large: 0.000_1 * (1 + next()) };
+      let atS = 0;
+      let used = 0;
+      const made = Array.from({ length: 60 }, () => {
+        const isCold = next() < 0.2;
+        atS += isCold ? 120 + 1_080 * next() : 10 * next();
+        const weight = Math.round(1_000 * (0.5 + next()) * (isCold ? 10 : 1));
+        const model = next() < 0.3 ? 'small' : 'large';
+        used += weight * (rates[model] ?? 0) * (0.9 + 0.2 * next());
+        const from = atS;
+        atS += 5;
+        return reading('a', [from, atS], Math.floor(used), { weight, model });
+      });
+      const [first] = made;
+      expect(sharesOf(only(made)).elsewhere, `seed ${seed}`).toBe((first?.used ?? 0) / 10_000);
+    }
   });
 
   it('is divided among overlapping requests in proportion to their billed amounts', () => {

@@ -151,9 +151,13 @@ describe.each([
       resetsAt: '2026-11-27T15:00:00.000Z',
     });
     for (const { session, used: share, shared } of sessions) {
-      expect(share).toBeCloseTo((used[session] ?? 0) / 100, 9);
+      // the request that saw the other machine's share may have used as much as half more than usual, rounded up
+      const most = (used[session] ?? 0) / 100 + (session === 'one' ? 0.02 : 0);
+      expect(share).toBeGreaterThanOrEqual((used[session] ?? 0) / 100 - 1e-9);
+      expect(share).toBeLessThanOrEqual(most + 1e-9);
       expect(shared).toBe(0);
     }
+    expect(windowOf(shown, '5h').elsewhere).toBeGreaterThanOrEqual(0.3 + 0.07 - 1e-9);
     expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'web']);
 
     const erasing = await run(['erase', '--project', 'api', '--json', '--vacuum-full'], given);
@@ -247,10 +251,10 @@ describe('subscription limits', () => {
     for (let i = 0; i < 12; i++) {
       const before = books.shown('5h');
       books.use(0.7);
-      if (i % 2 === 0) {
-        other.use(1.3);
-        books.use(1.3);
-        theirs += 1.3;
+      if (i % 6 === 5) {
+        other.use(13);
+        books.use(13);
+        theirs += 13;
       }
       clock.now += i % 4 === 3 ? 600_000 : 20_000; // pauses too
       await ask(i % 3 === 0 ? 'two' : 'one');
@@ -259,7 +263,8 @@ describe('subscription limits', () => {
     const window = windowOf(await report(), '5h');
     expect(window.used).toBeCloseTo(books.shown('5h') / 100, 9);
     expectWhole(window);
-    expect(window.elsewhere).toBeGreaterThan(0);
+    expect(window.elsewhere).toBeGreaterThan(0.2);
+    expect(window.elsewhere).toBeLessThanOrEqual(theirs / 100);
     expect(window.used - window.elsewhere).toBeLessThanOrEqual(ours / 100);
     expect(theirs).toBeCloseTo(other.windows[0]?.used ?? 0, 9);
     expect(proxy.url).toContain('http');
