@@ -52,6 +52,7 @@ const bundle = await rolldown({
     cli: source('cli.ts'),
     index: source('index.ts'),
     'parts/decide-worker': source('core/decide/workers/decide-worker.ts'),
+    'parts/scan-worker': source('store/sqlite/scan-worker.ts'),
   },
   platform: 'node',
   // its main file asks for its parts by a require of its own, which no bundler can follow

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
@@ -18,6 +19,7 @@ import { Checkpointer, ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileSql } from './sqlite/file-sql.ts';
 import { FileWatch } from './sqlite/file-watch.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
+import { ScanThread } from './sqlite/scan-thread.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
 import { intactText } from './text-codec.ts';
@@ -69,6 +71,7 @@ class FileStore extends CommonStore implements SqliteStore {
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
   readonly #watch: FileWatch;
+  readonly #scanThread: ScanThread | null;
   readonly #batches: Batches;
   readonly #keyListeners = new Set<() => void>();
   /** File identity and deletion counter, read once per turn of the event loop and after each write. */
@@ -97,8 +100,9 @@ class FileStore extends CommonStore implements SqliteStore {
     this.#access = access;
     this.#checkpointer = checkpointer;
     this.#batches = batches;
+    this.#scanThread = isMainThread && !readonly && path !== ':memory:' ? new ScanThread({ path }) : null;
     this.segments = new StoredSegments(sql, new FileSegmentReads(access, holder));
-    this.recall = new FileRecall(access, sql);
+    this.recall = new FileRecall(access, sql, this.#scanThread);
     this.#watch = new FileWatch(() => this.#commitsOfOthers());
     this.projectSettings = new StoredProjectSettings(sql, (listener) => this.#watch.on(listener));
     this.#sweeper = new Sweeper(access, sql, checkpointer, options);
@@ -292,6 +296,7 @@ class FileStore extends CommonStore implements SqliteStore {
     this.#access.writeUses();
     this.#generation = null;
     this.#watch.close();
+    await this.#scanThread?.close();
     this.#holder.close();
     await this.sweeping?.catch(() => undefined); // the sweep finds the store closed at its next step, and ends
     await this.#checkpointer?.close();

@@ -6,7 +6,7 @@ import { termsOf } from '../../src/engine/search/terms.ts';
 /** Scans texts, each with its index as its id. */
 function scan(texts: readonly string[], words: readonly string[], of: { path?: string; about?: string } = {}) {
   const scanned = new TextScan(new Map(words.map((word) => [word, false])), []);
-  for (const [id, text] of texts.entries()) scanned.add({ id, path: '', about: '', ...of }, text);
+  for (const [id, text] of texts.entries()) scanned.add({ id, path: '', about: '', chars: text.length, ...of }, text);
   return scanned.ranked(100);
 }
 

@@ -217,7 +217,7 @@ describe.skipIf(!hasPostgres)('moving a store', () => {
     afterwards(() => db.close());
     const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
     const counted =
-      /^(?:sqlite_.*|meter|content|conversation_bytes|directive_generation|fleet_counter|key_change|fleet_instance|recall_(?:word|name|term).*)$/;
+      /^(?:sqlite_.*|meter|content|conversation_bytes|directive_generation|recall_filter|fleet_counter|key_change|fleet_instance|recall_(?:word|name|term).*)$/;
     expect(names.filter((name) => !counted.test(name)).sort()).toEqual(movedTables.map(({ name }) => name).sort());
     for (const { name, columns } of movedTables) {
       const known = db.prepare(`SELECT name FROM pragma_table_info('${name}')`).pluck().all() as string[];

@@ -33,7 +33,8 @@ export function movedWith(parts: readonly PartTables[]): readonly MovedTable[] {
 
 /**
  * All tables to move, ordered so that no row refers to a later table. Counters kept by triggers (`meter`,
- * `conversation_bytes`, `directive_generation`, and counters of parts) are rebuilt by the target's triggers.
+ * `conversation_bytes`, `directive_generation`, and counters of parts) are rebuilt by the target's triggers, and
+ * `recall_filter` by searches.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),

@@ -1,6 +1,7 @@
 import type { PartTables } from '../part-tables.ts';
 import { postgresDefinitions } from '../sql/common-sql.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
+import { RECALL_FILTER } from './side-tables.ts';
 import { TABLES } from './tables.ts';
 
 /**
@@ -18,7 +19,7 @@ export function postgresUpgrade(): string {
     SELECT 'stored_bytes', -coalesce(sum(index_bytes), 0)::bigint FROM mcp_pruner.recall;
   DROP TRIGGER recall_counted ON mcp_pruner.recall;
   DROP FUNCTION mcp_pruner.count_recall();
-  ${RECALL_COUNTING}`;
+  ${postgresDefinitions(RECALL_FILTER)}${RECALL_COUNTING}`;
 }
 
 /** The tables of a part in a PostgreSQL database. */
@@ -180,4 +181,12 @@ const RECALL_COUNTING = `
   END $$;
   CREATE TRIGGER recall_counted AFTER INSERT OR DELETE ON mcp_pruner.recall
     FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_recall();
+  CREATE FUNCTION mcp_pruner.count_filters() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO mcp_pruner.meter_delta
+      VALUES ('stored_bytes', CASE TG_OP WHEN 'INSERT' THEN length(NEW.data) ELSE -length(OLD.data) END);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER recall_filter_counted AFTER INSERT OR DELETE ON mcp_pruner.recall_filter
+    FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_filters();
 `;

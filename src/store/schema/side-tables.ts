@@ -118,6 +118,14 @@ export const KEYS = `
   CREATE INDEX prune_owner_project ON main.prune_owner (project, prune);
 `;
 
+/** A filter of the terms of each text in projects that were searched. */
+export const RECALL_FILTER = `
+  CREATE TABLE main.recall_filter (
+    recall INTEGER PRIMARY KEY REFERENCES main.recall (id) ON DELETE CASCADE,
+    data BLOB NOT NULL
+  ) STRICT;
+`;
+
 /**
  * Searchable tool results. A row is one text in one project, with the newest call that returned it, and lives as long
  * as its prune. `about` is what the call requested, which is searched too. `newer` is the row of a later result of the
@@ -142,7 +150,7 @@ export const RECALL = `
   CREATE INDEX recall_tool ON main.recall (project, tool);
   CREATE INDEX recall_path ON main.recall (project, path);
   CREATE INDEX recall_project ON main.recall (project, id);
-  CREATE TABLE main.recall_seen (
+${RECALL_FILTER}  CREATE TABLE main.recall_seen (
     recall INTEGER NOT NULL REFERENCES main.recall (id) ON DELETE CASCADE,
     conversation TEXT NOT NULL,
     task TEXT NOT NULL,

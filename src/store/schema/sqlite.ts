@@ -1,5 +1,6 @@
 import type { PartTables } from '../part-tables.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
+import { RECALL_FILTER } from './side-tables.ts';
 import { TABLES } from './tables.ts';
 
 /** The schema of a SQLite file, without the tables of parts. */
@@ -18,7 +19,7 @@ export function sqliteUpgrade(): string {
   DROP TRIGGER recall_removed;
   UPDATE meter SET value = value - (SELECT coalesce(sum(index_bytes), 0) FROM recall) WHERE name = 'stored_bytes';
   DELETE FROM meter WHERE name IN ('recalled', 'recalled_chars');
-  ${RECALL_COUNTING}`;
+  ${sqliteDefinitions(RECALL_FILTER)}${RECALL_COUNTING}`;
 }
 
 /** The tables of a part in a SQLite file. */
@@ -125,6 +126,12 @@ const COUNTING = `
 `;
 
 const RECALL_COUNTING = `
+  CREATE TRIGGER recall_filter_added AFTER INSERT ON recall_filter BEGIN
+    UPDATE meter SET value = value + length(NEW.data) WHERE name = 'stored_bytes';
+  END;
+  CREATE TRIGGER recall_filter_removed AFTER DELETE ON recall_filter BEGIN
+    UPDATE meter SET value = value - length(OLD.data) WHERE name = 'stored_bytes';
+  END;
   CREATE TRIGGER recall_added AFTER INSERT ON recall BEGIN
     UPDATE meter SET value = value + 256 WHERE name = 'stored_bytes';
   END;

@@ -1,21 +1,29 @@
 import type { NotedResult, RecallFound, RecallQuery, RecallStore, TaskScope } from '../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../core/ports.ts';
-import { findIn } from '../recall/find.ts';
+import { foundIn, type ScanResult, type SearchedStore, saveFilters, scanIn } from '../recall/find.ts';
 import { continuedBy, noteResult, seenIn, storedHashes, withoutRefused } from '../recall/noted.ts';
 import { type Sql, type Steps, save } from '../sql/steps.ts';
 import { openText } from '../text-codec.ts';
 import type { Access } from './access.ts';
+import type { ScanThread } from './scan-thread.ts';
 
-const TEXTS = { data: 'c.data', join: 'JOIN main.content c ON c.id = s.content' };
+const BYTES = { column: 'c.data', join: 'JOIN main.content c ON c.id = s.content' };
+/** A search that takes longer on this thread is repeated on a thread of its own, in milliseconds. */
+const LONG_MS = 20;
 
 /** `RecallStore` on the tables of a store's file. */
 export class FileRecall implements RecallStore {
   readonly #access: Access;
   readonly #sql: Sql;
+  readonly #searched: SearchedStore;
+  readonly #thread: ScanThread | null;
 
-  constructor(access: Access, sql: Sql) {
+  /** @param thread - takes long searches; `null` if all take place here */
+  constructor(access: Access, sql: Sql, thread: ScanThread | null) {
     this.#access = access;
     this.#sql = sql;
+    this.#searched = { rows: sql, bytes: BYTES };
+    this.#thread = thread;
   }
 
   async keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void> {
@@ -32,8 +40,26 @@ export class FileRecall implements RecallStore {
     return storedHashes(this.#access, hashes);
   }
 
-  find(query: RecallQuery): Promise<RecallFound> {
-    return findIn(this.#access, TEXTS, query);
+  async find(query: RecallQuery): Promise<RecallFound> {
+    return foundIn(this.#sql, (await this.#onThread(query)) ?? (await this.scan(query)));
+  }
+
+  /** Searches on this thread. */
+  scan(query: RecallQuery): Promise<ScanResult> {
+    return scanIn(this.#searched, query);
+  }
+
+  /** Never rejects: texts without filters are read by the next search too. */
+  async saveFilters({ unfiltered }: ScanResult, goesOn?: () => boolean): Promise<void> {
+    await saveFilters(this.#searched, unfiltered, goesOn).catch(() => undefined);
+  }
+
+  /** A short search on this thread, or a long one on the other; `null` if the other one cannot be used. */
+  async #onThread(query: RecallQuery): Promise<ScanResult | null> {
+    const thread = this.#thread;
+    if (!thread?.isAvailable) return null;
+    const found = thread.isRunning ? null : await scanIn(this.#searched, query, LONG_MS);
+    return found ?? thread.scan(query);
   }
 
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {

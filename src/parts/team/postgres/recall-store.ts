@@ -1,13 +1,15 @@
 import type { NotedResult, RecallFound, RecallQuery, RecallStore, TaskScope } from '../../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../../core/ports.ts';
-import { findIn } from '../../../store/recall/find.ts';
+import { foundIn, type SearchedStore, saveFilters, scanIn } from '../../../store/recall/find.ts';
 import { continuedBy, noteResult, seenIn, storedHashes, withoutRefused } from '../../../store/recall/noted.ts';
 import { type Steps, type Transactions, writesInTurn } from '../../../store/sql/steps.ts';
 import { openText, type StoredText } from '../../../store/text-codec.ts';
 import type { DatabaseParts } from './database-sql.ts';
 import { fromPg, toPg } from './text.ts';
 
-const TEXTS = { data: 's.data', join: '' };
+const BYTES = { column: 's.data', join: '' };
+/** Results whose filters are stored after a search, because that takes place between the requests. */
+const FILTERS_AT_ONCE = 256;
 
 type Commit = (batch: StoreBatch, waitMs: number) => Promise<Committed>;
 
@@ -19,10 +21,14 @@ export class DatabaseRecall implements RecallStore {
   readonly #parts: DatabaseParts;
   readonly #steps: Transactions;
   readonly #commit: Commit;
+  readonly #searched: SearchedStore;
+  readonly #readonly: boolean;
 
   /** @param commit - stores originals, in one round trip */
-  constructor(parts: DatabaseParts, commit: Commit) {
+  constructor(parts: DatabaseParts, commit: Commit, isReadonly: boolean) {
     this.#parts = parts;
+    this.#searched = { rows: parts.rows, bytes: BYTES };
+    this.#readonly = isReadonly;
     this.#commit = commit;
     this.#steps = writesInTurn(parts.rows, 'recall');
   }
@@ -42,8 +48,11 @@ export class DatabaseRecall implements RecallStore {
     return storedHashes(this.#parts.rows, hashes);
   }
 
-  find(query: RecallQuery): Promise<RecallFound> {
-    return findIn(this.#parts.rows, TEXTS, query);
+  async find(query: RecallQuery): Promise<RecallFound> {
+    const found = await scanIn(this.#searched, query);
+    const unfiltered = found.unfiltered.slice(0, FILTERS_AT_ONCE);
+    if (!this.#readonly) void saveFilters(this.#searched, unfiltered).catch(() => undefined); // the next search reads these texts too
+    return foundIn(this.#parts.rows, found);
   }
 
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {

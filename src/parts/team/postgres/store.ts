@@ -98,7 +98,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     this.#known = new KnownPrunes(database, uses, lifetimes, () => this.#view.deleted);
     const dependencies = { database, view: this.#view, rows: sql };
     this.segments = new StoredSegments(sql, new DatabaseSegmentReads(dependencies));
-    this.recall = new DatabaseRecall(dependencies, (...commit) => this.commit(...commit));
+    this.recall = new DatabaseRecall(dependencies, (...commit) => this.commit(...commit), options.readonly ?? false);
     this.projectSettings = new StoredProjectSettings(sql, (listener) => listening(this.#settingsListeners, listener));
     this.#sweeper = new Sweeper(database, sql, { ...options, ttlMs: lifetimes.ttlMs });
     this.#ready = this.#view.start();
