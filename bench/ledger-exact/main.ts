@@ -33,7 +33,7 @@ for (const [how, count] of Object.entries({ ...TOKENISERS, ...real })) {
   for (const wire of Object.keys(WIRES) as (keyof typeof WIRES)[]) {
     for (const thinks of [false, true]) {
       const { reported, really, range, spent, billed } = await play({ wire, count: remembered, thinks }, turns);
-      const [low, high] = range ?? [Number.NaN, Number.NaN];
+      const [low, high] = range;
       const error = reported / really - 1;
       worst = Math.max(worst, Math.abs(error));
       all++;

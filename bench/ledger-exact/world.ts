@@ -52,7 +52,7 @@ export interface World {
 export interface Outcome {
   readonly reported: number;
   readonly really: number;
-  readonly range: readonly [number, number] | null;
+  readonly range: readonly [number, number];
   /** What was spent: by the ledger, and billed. */
   readonly spent: number;
   readonly billed: number;

@@ -23,14 +23,11 @@ import { sendError } from '../proxy/send-error.ts';
 import type { ModelHandler, SocketHandler } from '../proxy/server.ts';
 import { AwsSigning } from '../proxy/upstream/aws-signing.ts';
 import { type Destination, Destinations, type Refused, Upstreams } from '../proxy/upstream/destinations.ts';
-import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
 import { LoopGuard } from '../proxy/upstream/headers.ts';
 import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { shortConversationSeen, shortConversations } from '../store/short-tools.ts';
-import { countBody } from '../wires/dialects/anthropic-messages/count-body.ts';
-import { anthropicMessages } from '../wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../wires/dialects/dialect.ts';
 import { openaiResponses } from '../wires/dialects/openai-responses/dialect.ts';
 import { providers } from '../wires/providers/all.ts';
@@ -196,7 +193,6 @@ function handlersOf(
   services: Services,
   options: Omit<WireOptions, 'dialect' | 'cloud'>,
 ): ReadonlyMap<Provider, ReadonlyMap<Dialect, WireHandler>> {
-  const counts = services.settings.verify > 0 ? exactCounts(services) : undefined;
   const signing = awsSigning(services);
   const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
     new WireHandler({
@@ -204,7 +200,6 @@ function handlersOf(
       dialect,
       cloud: name,
       signing: name === 'bedrock' ? signing : undefined,
-      counts: name === 'anthropic' ? counts : undefined,
     });
   return new Map(
     providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
@@ -252,15 +247,6 @@ function awsSigning({ settings, clock }: Services): AwsSigning {
       ? { accessKeyId, secretAccessKey, sessionToken: sessionToken ?? undefined }
       : null;
   return new AwsSigning({ credentials, signs: settings.bedrockSign, region: settings.awsRegion, clock });
-}
-
-function exactCounts({ settings, failures }: Services): ExactCounts {
-  return new ExactCounts({
-    share: settings.verify,
-    question: countBody,
-    refusesHistory: (status, answer) => anthropicMessages.refusesHistory?.(status, answer) === true,
-    onFailure: failures.of('counts'),
-  });
 }
 
 /** Options shared by the handlers of all wires, above all the decision cache. */

@@ -1,19 +1,8 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
-import type { MessageFacts, ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
+import type { ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
 import { asideOf } from './aside.ts';
 import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
-import {
-  clearsAlike,
-  follows,
-  type Known,
-  type Layout,
-  layOut,
-  NO_TOKENS,
-  removedIn,
-  settled,
-  shared,
-  withoutCuts,
-} from './known.ts';
+import { clearsAlike, follows, type Known, layOut, NO_TOKENS, removedIn, shared, withoutCuts } from './known.ts';
 import { missOf, noMiss } from './misses.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 import { readUpTo, twinOf } from './twin.ts';
@@ -26,8 +15,6 @@ export interface Bill extends BilledFigures {
   readonly aside: Saving;
   /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
-  /** Removed tokens as counted by the provider, and as estimated without calibration; `null` without a count. */
-  readonly checked: { readonly exact: number; readonly estimated: number } | null;
   /** Price of a token that is new in this request, in dollars. */
   readonly entering: number | null;
   readonly known: Known;
@@ -45,8 +32,6 @@ export interface BillBasis {
   readonly price: Price | null;
   /** Provider tokens per estimated token. */
   readonly calibration: number;
-  /** Provider tokens cut from a message. Default: the calibrated estimate. */
-  readonly removedFrom?: (message: MessageFacts) => number;
   /** The provider has reported cache figures for this model before, so missing figures mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
   /** The request begins a conversation that continues from another one's summary. */
@@ -64,7 +49,7 @@ const MAX_MARKS = 64;
  * @param known - the state after the continued request, if any
  */
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
-  const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
+  const { price, calibration } = basis;
   const rules = rulesFor(facts, price);
   const counts =
     facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage, facts.answerTokens);
@@ -73,9 +58,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const isMarked = known !== null && clearsAlike(known, facts);
   const marks = isMarked ? known.marks.filter(({ messages: count }) => count <= common) : [];
-  const exactly = exactRemoved(facts, total);
-  const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
-  const layout = settled(estimated, exactOf(known, common), exactly);
+  const layout = layOut(facts.messages, total, facts.bytes, marks, calibration);
   const { alike, direct, continued, spoiled } = continuationOf(known, facts, common);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
@@ -87,8 +70,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const besideDollars = price && dollarsOf(besides, price);
   const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
-    messages: remembered(facts, layout, known, common, exactly !== null),
-    counted: exactly !== null || (known?.counted ?? false),
+    messages: facts.messages,
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: cachedTokens(usage, rules),
     cachedWithout: cachedTokens(without, rules),
@@ -108,7 +90,6 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     removedNew: removedIn(layout, newFrom),
     aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
     newFrom,
-    checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
     entering: price && entering(usage, price),
     known: next,
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
@@ -148,37 +129,6 @@ function factsKept(
     ...{ atMs, model, tools, system },
     ...(cleared && { cleared }),
   };
-}
-
-/** Tokens removed from a request by the provider's counts; `null` if a count is missing. */
-function exactRemoved({ counted, usage }: RequestFacts, total: number): number | null {
-  const input = counted?.input ?? null;
-  return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
-}
-
-function sumOfRemoved({ messages }: RequestFacts): number {
-  return messages.reduce((sum, { removed }) => sum + removed, 0);
-}
-
-/** Exact counts of the messages shared by two requests; empty if no request was counted. */
-function exactOf(known: Known | null, common: number): readonly (number | undefined)[] {
-  return known === null || !known.counted ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
-}
-
-/** Messages as remembered, with the tokens cut from each if the provider counted them. */
-function remembered(
-  { messages }: RequestFacts,
-  layout: Layout,
-  known: Known | null,
-  common: number,
-  counted: boolean,
-): Known['messages'] {
-  const exact = exactOf(known, common);
-  if (!counted && exact.length === 0) return messages;
-  return messages.map(({ prefix, cuts }, i) => {
-    const removed = counted ? layout.removed[i] : exact[i];
-    return { prefix, cuts, exact: removed };
-  });
 }
 
 /**

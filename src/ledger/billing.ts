@@ -1,7 +1,7 @@
 import { contentIdOf } from '../base/conversation-ids.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerState, LedgerSum, Settling } from '../core/ports/ledger-store.ts';
-import type { MessageFacts, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
+import type { RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import { type Bill, billOf, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
@@ -43,8 +43,12 @@ export function conversationName({ project, conversationId }: RequestFacts): str
   return `conversation\n${project}\n${conversationId}`;
 }
 
-export function modelName(model: string): string {
-  return `model\n${model}`;
+/** Prefix of the names of scales. */
+export const SCALE_PREFIX = 'model\n';
+
+/** Name of the scale of a client and model. */
+export function scaleName({ client = '', model }: RequestFacts): string {
+  return `${SCALE_PREFIX}${client}\n${model}`;
 }
 
 /**
@@ -114,12 +118,12 @@ export class Billing {
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
     const price = priceOf(facts, prices);
-    const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
-    const seen = scale.see(facts, from, facts.usage?.input ?? null);
-    const removedFrom = (message: MessageFacts): number => scale.removedFrom(message);
-    const reportsCache = scale.sawCache(facts.usage !== null && hasCacheFigures(facts.usage));
-    const bill = billOf(facts, from, { price, calibration: scale.calibration, removedFrom, reportsCache, compacted });
+    const hasCache = facts.usage !== null && hasCacheFigures(facts.usage);
+    const { scale, seen } = this.#scale(facts).after(facts, from, facts.usage?.input ?? null, hasCache);
+    this.#change(scaleName(facts), '', facts.atMs, scale);
+    const { calibration, reportsCache } = scale;
+    const bill = billOf(facts, from, { price, calibration, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with different cuts than before'), about);
@@ -133,12 +137,10 @@ export class Billing {
     const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
     const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
-    const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const would = shadow ? wouldBe(bill) : null;
-    const share = shadow || bill.checked ? 0 : scale.deviation(facts);
+    const share = shadow ? 0 : scale.deviation;
     const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
-    const counted = { checked: bill.checked, checkFailure, reportsCache, savedDeviation, would, ...seen };
-    if (bill.checked) scale.seeRemoved(facts, bill.checked.exact);
+    const counted = { reportsCache, savedDeviation, would, ...seen };
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
@@ -174,14 +176,10 @@ export class Billing {
     return value instanceof ModelScale ? null : value;
   }
 
-  /** A mutable copy of a model's scale. */
-  #scale({ model, atMs }: RequestFacts): ModelScale {
-    const name = modelName(model);
-    const changed = this.#changed.get(name)?.value;
-    const held = this.#held.get(name)?.value;
-    const scale = changed instanceof ModelScale ? changed : held instanceof ModelScale ? held.copy() : new ModelScale();
-    this.#change(name, '', atMs, scale);
-    return scale;
+  #scale(facts: RequestFacts): ModelScale {
+    const name = scaleName(facts);
+    const value = (this.#changed.get(name) ?? this.#held.get(name))?.value;
+    return value instanceof ModelScale ? value : new ModelScale();
   }
 }
 

@@ -34,7 +34,7 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
     ...more,
     branches: branches.map(({ messages, marks, ...known }) => ({
       ...known,
-      messages: packMessages(messages, known.counted),
+      messages: packMessages(messages),
       marks: packRows(marks),
     })),
   };
@@ -42,14 +42,14 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
 }
 
 /** Like `packRows`, without the facts that messages only have in memory. */
-function packMessages(messages: readonly KnownMessage[], counted: boolean): Packed {
+function packMessages(messages: readonly KnownMessage[]): Packed {
   return {
     length: messages.length,
     texts: {
       prefix: messages.map(({ prefix }) => prefix).join(BREAK),
       cuts: messages.map(({ cuts }) => cuts).join(BREAK),
     },
-    numbers: counted ? { exact: messages.map(({ exact }) => rounded(exact)) } : {},
+    numbers: {},
   };
 }
 

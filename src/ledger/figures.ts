@@ -1,7 +1,6 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
 import type { RegretFacts, RequestFacts, TextFacts } from '../core/ports/request-facts.ts';
-import type { Bill } from './bill.ts';
 import type { Miss } from './known.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
@@ -17,8 +16,6 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
   const all: SumGroup = { day, project, slice: 'all', key: '', fields };
   const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
   if (turn.keyId) groups.push({ day, project, slice: 'key', key: turn.keyId, fields: spendOf(fields) });
-  const { checkFailure } = counted;
-  if (checkFailure !== '') groups.push({ ...all, fields: { [`${CHECK_FAILED}${KIND_MARK}${checkFailure}`]: 1 } });
   const dollars = turn.missDollars ?? 0;
   if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
   return groups;
@@ -49,11 +46,7 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     wouldRemove: counted.would?.removed ?? 0,
     wouldSave: counted.would?.dollars ?? 0,
     savedDeviation: counted.savedDeviation,
-    checked: counted.checked === null ? 0 : 1,
-    checkFailed: counted.checkFailure === '' ? 0 : 1,
     cacheReported: counted.reportsCache ? 1 : 0,
-    checkedExact: counted.checked?.exact ?? 0,
-    checkedEstimated: counted.checked?.estimated ?? 0,
   };
 }
 
@@ -63,17 +56,10 @@ function spendOf(all: ReturnType<typeof totalFields>) {
   return { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed };
 }
 
-/** Separates a figure's name from its subject. */
-export const KIND_MARK = ':';
-/** Requests for which the provider returned no token count; the reason follows `KIND_MARK`. */
-export const CHECK_FAILED = 'checkFailed';
-
 /** Evidence from a request about the accuracy of token estimates. */
-export interface Counted extends NewTokens, Pick<Bill, 'checked'> {
+export interface Counted extends NewTokens {
   /** Standard deviation of the saving in dollars, since removed tokens are estimates. */
   readonly savedDeviation: number;
-  /** Why the provider returned no token count; otherwise `''`. */
-  readonly checkFailure: string;
   /** Whether the provider has reported cache figures for the model. */
   readonly reportsCache: boolean;
   /** Shadow mode: tokens and dollars that cuts would have saved. */

@@ -4,8 +4,8 @@ import type { MessageFacts, RequestFacts } from '../core/ports/request-facts.ts'
 /** Prefix of `MessageFacts.cuts` if a directive decides how the message is sent. */
 const DIRECTED = '*';
 
-/** A remembered message; `exact` is the number of tokens cut from it, if the provider counted them. */
-export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
+/** A remembered message. */
+export type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'>;
 
 export const NO_TOKENS: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
 
@@ -16,8 +16,6 @@ export interface Known {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
-  /** Whether any message has an `exact` count. */
-  readonly counted: boolean;
   /** Billed tokens of earlier requests, by number of messages; only for unchanged messages. */
   readonly marks: readonly Mark[];
   /** Cached tokens after the request, as forwarded and without cuts. */
@@ -136,14 +134,14 @@ interface Mark {
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
  * @param marks - ascending
- * @param removedFrom - provider tokens cut from a message
+ * @param calibration - provider tokens per estimated token
  */
 export function layOut(
   messages: readonly MessageFacts[],
   total: number,
   bytes: number,
   marks: readonly Mark[],
-  removedFrom: (message: MessageFacts) => number,
+  calibration: number,
 ): Layout {
   const count = messages.length;
   const layout = { starts: new Float64Array(count), ends: new Float64Array(count), removed: new Float64Array(count) };
@@ -163,7 +161,7 @@ export function layOut(
       layout.starts[i] = at;
       layout.ends[i] = end;
       // `removed` is negative in shadow mode, and no more than a message's own tokens can be removed
-      layout.removed[i] = Math.max(at - end, removedFrom(message));
+      layout.removed[i] = Math.max(at - end, message.removed * calibration);
       at = end;
     }
     at = Math.max(at, tokens);
@@ -185,24 +183,6 @@ export function removedIn({ removed }: Layout, from = 0, until = removed.length)
   let sum = 0;
   for (let i = from; i < until; i++) sum += removed[i] ?? 0;
   return sum;
-}
-
-/**
- * Replaces estimated cuts with exact counts, for single messages and for the total.
- *
- * @param exact - exact counts of the first messages; `undefined` if only estimated
- * @param total - exact total; `null` if only estimated
- */
-export function settled(layout: Layout, exact: readonly (number | undefined)[], total: number | null): Layout {
-  if (total === null && exact.length === 0) return layout;
-  const known = { ...layout, removed: layout.removed.map((removed, i) => exact[i] ?? removed) };
-  if (total === null) return known;
-  const fixed = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
-  const open = known.removed.reduce((sum, removed, i) => sum + (exact[i] === undefined ? removed : 0), 0);
-  // without estimates left to adjust, the counts disagree, and the newer total is used
-  const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
-  const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
-  return { ...known, removed: known.removed.map((removed, i) => removed * (exact[i] === undefined ? scale : rest)) };
 }
 
 /** Tokens cut before a position in the forwarded tokens. */

@@ -1,7 +1,6 @@
 import { plural } from '../base/counts.ts';
 import type { MissCause } from '../core/ports/ledger.ts';
 import type {
-  CheckedShare,
   LedgerMiss,
   LedgerModel,
   LedgerReport,
@@ -12,7 +11,6 @@ import type {
 } from '../core/ports/ledger-report.ts';
 import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger-store.ts';
 import { forcedWords, isForcedReason } from '../errors/passed-whole.ts';
-import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 import type { Prices } from './prices.ts';
 import { workOf } from './work.ts';
@@ -115,7 +113,6 @@ export function reportOf(
     leftWhole: leftWholeOf(of('whole')),
     holdout: holdoutOf(conversations),
     work: workOf(conversations),
-    checked: checkedOf(whole),
   };
 }
 
@@ -200,20 +197,6 @@ function calibrationOf(fields: Fields): number | null {
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
 }
 
-/** Removed tokens as counted by the provider. */
-function checkedOf(fields: Fields): CheckedShare | null {
-  const get = (field: TotalField): number => fields.get(field) ?? 0;
-  const [requests, failed] = [get('checked'), get('checkFailed')];
-  if (requests + failed === 0) return null;
-  const failures = [...fields]
-    .flatMap(([field, count]) => {
-      const [name, reason] = field.split(KIND_MARK, 2);
-      return name === CHECK_FAILED && reason !== undefined ? [{ reason, requests: count }] : [];
-    })
-    .sort((a, b) => b.requests - a.requests);
-  return { requests, failed, failures, exact: get('checkedExact'), estimated: get('checkedEstimated') };
-}
-
 function totalsOf(fields: Fields): LedgerTotals {
   const get = (field: string): number => fields.get(field) ?? 0;
   const [dollars, dollarsWithout, regretDollars] = [get('dollars'), get('without'), get('regretDollars')];
@@ -234,7 +217,7 @@ function totalsOf(fields: Fields): LedgerTotals {
     net: gross - regretDollars,
     removed: get('removed'),
     removedNew: get('removedNew'),
-    savedRange: get('checked') > 0 ? null : rangeOf(gross, get('savedDeviation')),
+    savedRange: rangeOf(gross, get('savedDeviation')),
     regretTokens: get('regretTokens'),
     missTokens: get('missTokens'),
     missDollars: get('missDollars'),

@@ -6,7 +6,8 @@ import {
   type BillingOptions,
   conversationName,
   type HeldState,
-  modelName,
+  SCALE_PREFIX,
+  scaleName,
 } from './billing.ts';
 import { decodeConversation, type Packed, packRows, unpackRows } from './conversation-state.ts';
 import { ModelScale } from './model-scale.ts';
@@ -125,7 +126,7 @@ export class Settlement {
       if (held) known.set(name, held);
     }
     for (const { name, version, lineage, atMs, data } of states) {
-      const value = name.startsWith(modelName('')) ? ModelScale.decode(data) : decodeConversation(data);
+      const value = name.startsWith(SCALE_PREFIX) ? ModelScale.decode(data) : decodeConversation(data);
       known.set(name, { version, lineage, atMs, value });
     }
     return known;
@@ -153,7 +154,7 @@ function billInOrder(billing: Billing, open: readonly Open[], mayWait: (one: Ope
 }
 
 function namesOf(facts: RequestFacts): string[] {
-  return [conversationName(facts), modelName(facts.model)];
+  return [conversationName(facts), scaleName(facts)];
 }
 
 function waitingOf(facts: RequestFacts, sinceMs: number): WaitingRequest {
@@ -168,8 +169,7 @@ interface StoredFacts extends Omit<RequestFacts, 'messages'> {
 
 /** A request as text; inverse of `decodeFacts`. */
 export function encodeFacts({ messages, ...facts }: RequestFacts): string {
-  const rows = messages.map(({ cut, ...message }) => ({ ...message, cut: cut?.join(' ') }));
-  const stored: StoredFacts = { form: FORMAT_VERSION, ...facts, messages: packRows(rows) };
+  const stored: StoredFacts = { form: FORMAT_VERSION, ...facts, messages: packRows(messages) };
   return JSON.stringify(stored);
 }
 
@@ -177,8 +177,5 @@ export function encodeFacts({ messages, ...facts }: RequestFacts): string {
 export function decodeFacts(data: string): RequestFacts | null {
   const { form, messages, ...facts } = JSON.parse(data) as StoredFacts;
   if (form !== FORMAT_VERSION) return null;
-  const rows = unpackRows<Omit<MessageFacts, 'cut'> & { readonly cut?: string }>(messages);
-  const read = ({ cut, ...message }: (typeof rows)[number]): MessageFacts =>
-    cut === undefined ? message : { ...message, cut: cut.split(' ').map(Number) };
-  return { ...facts, messages: rows.map(read) };
+  return { ...facts, messages: unpackRows<MessageFacts>(messages) };
 }

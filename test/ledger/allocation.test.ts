@@ -1,17 +1,14 @@
 import { expect, it } from 'vitest';
 import { MemoryLedger } from '../../src/cli/memory-ledger.ts';
 import type { MessageFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
-import { FEATURES } from '../../src/engine/text/features.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
 import { allocatedBytes } from '../helpers/allocated.ts';
 
-const features = (of: number): number[] => FEATURES.map((_, i) => of + i);
-
 /** A message of a conversation; every second one has cuts. */
 function message(i: number): MessageFacts {
   const fact = { prefix: `prefix-${String(i).padStart(5, '0')}`, bytes: 2_000 + i, removed: 0, cuts: '' };
-  return i % 2 === 0 ? fact : { ...fact, removed: 400, cuts: `cut${i}`, cut: features(i) };
+  return i % 2 === 0 ? fact : { ...fact, removed: 400, cuts: `cut${i}` };
 }
 
 /** Bytes that the ledger allocates for each of the next requests of a conversation with this many messages. */
@@ -28,7 +25,6 @@ async function bytesPerRequest(length: number): Promise<number> {
   let now = length;
   const next = async (): Promise<void> => {
     now += 2;
-    const added = { since: now - 2, messages: 2, said: features(9), texts: features(90), carriesThoughts: false };
     const facts: RequestFacts = {
       requestId: `r${now}`,
       atMs: now,
@@ -45,7 +41,7 @@ async function bytesPerRequest(length: number): Promise<number> {
       cacheUpTo: null,
       texts: [],
       regrets: [],
-      fresh: { from: now - 1, answerFrom: now - 2, tokens: 900, added },
+      fresh: { from: now - 1, answerFrom: now - 2, tokens: 900, said: 90 },
     };
     ledger.request(facts);
     await ledger.flush();

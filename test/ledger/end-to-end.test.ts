@@ -1,9 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { reportText } from '../../src/cli/report/text.ts';
 import type { LedgerConversation } from '../../src/core/ports/ledger-store.ts';
-import { readReport } from '../../src/ledger/ledger.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../helpers/messages.ts';
@@ -87,20 +85,13 @@ interface Played {
   readonly twin: number;
 }
 
-async function play(seeds: readonly number[], env: Readonly<Record<string, string>>, { countStatus = 200 } = {}) {
+async function play(seeds: readonly number[]): Promise<Played[]> {
   const prices = join(tempFolder(), 'prices.toml');
   writeFileSync(prices, PRICES);
   const clock = manualClock(Date.now());
   let provider: FakeProvider | undefined;
-  const asked = { count: 0, keys: new Set<unknown>() };
   const upstream = await startUpstream((request, res) => {
-    const body = JSON.parse(request.body.toString()) as Body & { readonly max_tokens?: number };
-    if (request.url.includes('count_tokens')) {
-      asked.count++;
-      asked.keys.add(request.headers['x-api-key']);
-      if (body.max_tokens !== undefined || countStatus !== 200) return json(res, countStatus, { type: 'error' });
-      return json(res, 200, { input_tokens: piecesOf(body).reduce((sum, { tokens }) => sum + tokens, 0) });
-    }
+    const body = JSON.parse(request.body.toString()) as Body;
     const recorded = provider?.request(body.model, piecesOf(body), 50, clock.now);
     const { input = 0, output, read = 0, written = 0, written1h = 0 } = recorded ?? {};
     const long = written1h ?? 0;
@@ -114,7 +105,7 @@ async function play(seeds: readonly number[], env: Readonly<Record<string, strin
     return json(res, 200, { type: 'message', role: 'assistant', model: body.model, content: [], usage });
   });
   const dbPath = join(tempFolder(), 'store.db');
-  const proxy = await startProxy(upstream, { clock, dbPath, env: { MCP_PRUNER_PRICES: prices, ...env } });
+  const proxy = await startProxy(upstream, { clock, dbPath, env: { MCP_PRUNER_PRICES: prices } });
   const played: Omit<Played, 'recorded'>[] = [];
   for (const seed of seeds) {
     const { model, turns } = conversation(seed);
@@ -132,12 +123,8 @@ async function play(seeds: readonly number[], env: Readonly<Record<string, strin
   }
   await proxy.stop();
   const { ledger } = openStore(proxy.dbPath);
-  const report = await readReport(ledger, { sinceDay: '2000-01-01' });
   const recorded = new Map((await ledger.conversations({ sinceMs: 0, limit: 999 })).map((one) => [one.project, one]));
-  const sums = await ledger.sums({ sinceDay: '2000-01-01', slice: 'all' });
-  const all = played.map((one, i): Played => ({ ...one, recorded: recorded.get(`p${seeds[i]}`) }));
-  const sum = (field: string): number => sums.reduce((all, one) => all + (one.field === field ? one.value : 0), 0);
-  return { all, asked, sum, report };
+  return played.map((one, i): Played => ({ ...one, recorded: recorded.get(`p${seeds[i]}`) }));
 }
 
 const saved = ({ recorded, billed, twin }: Played) => ({
@@ -152,42 +139,12 @@ function offBy(all: readonly Played[]): number {
   return Math.abs(recorded / really - 1);
 }
 
-const SEEDS = Array.from({ length: 50 }, (_, i) => 1_000 + i);
+const SEEDS = Array.from({ length: 30 }, (_, i) => 1_000 + i);
 
-describe('the ledger of fifty random conversations through the proxy', () => {
-  it('matches the bill of the provider and the true saving to the cent if the provider counts every request', async () => {
-    const { all, asked, sum } = await play(SEEDS, { MCP_PRUNER_VERIFY: '1' });
-    for (const one of all) {
-      expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-      expect(Math.abs(saved(one).recorded - saved(one).true)).toBeLessThan(0.000_01);
-    }
-    expect(sum('checked')).toBe(asked.count);
-    expect(asked.keys).toEqual(new Set(['k1']));
-  });
-
-  it('matches the bill to the cent, and nearly always the saving, if cuts are estimated', async () => {
-    const { all, asked } = await play(SEEDS.slice(0, 30), {});
+describe('the ledger of thirty random conversations through the proxy', () => {
+  it('matches the bill of the provider to the cent, and the saving nearly, whatever the tokeniser', async () => {
+    const all = await play(SEEDS);
     for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-    expect(offBy(all)).toBeLessThan(0.03);
-    const toTheCent = all.filter((one) => Math.abs(saved(one).recorded - saved(one).true) < 0.01);
-    expect(toTheCent.length).toBeGreaterThanOrEqual(27);
-    expect(asked.count).toBe(0);
-  });
-
-  it('stays as exact if the provider fails to count tokens, and reports how often and why', async () => {
-    const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { countStatus: 529 });
-    expect([sum('checked'), sum('checkFailed'), sum('checkFailed:status_529')]).toEqual([0, asked.count, asked.count]);
-    expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
-    expect(reportText(report, (_, words) => words, undefined)).toContain(`${asked.count} status_529`);
-    expect(asked.count).toBeGreaterThan(5);
-    for (const one of all) expect(Math.abs((one.recorded?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
-    const { all: unasked } = await play(SEEDS.slice(0, 6), {});
-    expect(Math.abs(offBy(all) - offBy(unasked))).toBeLessThan(0.02);
-  });
-
-  it('requests token counts for no more than the configured share of requests', async () => {
-    const { asked, sum } = await play(SEEDS.slice(0, 10), { MCP_PRUNER_VERIFY: '0.2' });
-    expect(sum('checked')).toBe(asked.count);
-    expect(asked.count).toBeLessThan(sum('requests') * 0.6);
+    expect(offBy(all)).toBeLessThan(0.12);
   });
 });

@@ -30,7 +30,7 @@ export function reportHtml(report: LedgerReport, version: string): string {
       .join('')}</dl>`,
     daysOf(report),
     ...partsOf(report).map(partAsHtml),
-    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, except for ${htmlText(count(report.totals.estimated))} requests with estimated tokens` : ''}. Removed tokens are ${report.checked === null ? '' : `counted by the provider in ${htmlText(count(report.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the bill of the same requests without any cut, with the same cache hits. Gross is that bill minus the dollars spent; regret is the cost of text that was sent again because it had been cut; net is gross minus regret.</p></section>`,
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, except for ${htmlText(count(report.totals.estimated))} requests with estimated tokens` : ''}. Removed tokens are estimates, scaled by what was reported. "Without pruning" is the bill of the same requests without any cut, with the same cache hits. Gross is that bill minus the dollars spent; regret is the cost of text that was sent again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
 }

@@ -37,7 +37,7 @@ const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
 /** Non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
-  const parts = [sharesPart, leftWholePart, missesPart, toolsPart, checkedPart, modelsPart, holdoutPart, workPart];
+  const parts = [sharesPart, leftWholePart, missesPart, toolsPart, modelsPart, holdoutPart, workPart];
   return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
 }
 
@@ -144,27 +144,6 @@ function modelsPart({ models }: LedgerReport): Part {
   );
 }
 
-function checkedPart({ checked }: LedgerReport): Part {
-  if (checked === null) return NOTHING;
-  const { failed, failures } = checked;
-  const reasons = failures.map(({ reason, requests: times }) => `${count(times)} ${reason}`).join(', ');
-  return part(
-    {
-      title: 'Removed tokens, counted by the provider',
-      note: `For the share of requests that MCP_PRUNER_VERIFY sets. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
-      textColumns: 0,
-    },
-    [
-      ['requests counted', ({ requests }) => count(requests)],
-      ['no count', (one) => count(one.failed)],
-      ['removed', ({ exact }) => count(exact)],
-      ['estimated', ({ estimated }) => count(estimated)],
-      ['counted ÷ estimated', ({ exact, estimated }) => (estimated > 0 ? (exact / estimated).toFixed(3) : '-')],
-    ],
-    [checked],
-  );
-}
-
 /** The comparison with conversations that were left whole. */
 export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
@@ -263,7 +242,7 @@ export function headline(report: LedgerReport): (readonly [string, string])[] {
 
 /** Range of the savings while removed tokens are estimates. */
 function rangeWords({ savedRange }: LedgerTotals): string {
-  if (savedRange === null || savedRange[0] === savedRange[1]) return '';
+  if (savedRange[0] === savedRange[1]) return '';
   return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;
 }
 

@@ -27,9 +27,4 @@ export const ledgerSettings = {
     fallback: true,
     doc: 'Counts user messages that correct the model, by a short list of English words, to compare pruned with control conversations. Only the count is kept.',
   }),
-  verify: setting({
-    rule: share(),
-    fallback: 0,
-    doc: "Share of pruned requests on /v1/messages for which the provider counts the tokens without cuts: free of charge, with the client's key, after the answer.",
-  }),
 };

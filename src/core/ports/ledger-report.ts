@@ -27,11 +27,8 @@ export interface LedgerTotals extends TokenCounts {
   readonly regretTokens: number;
   readonly missTokens: number;
   readonly missDollars: number;
-  /**
-   * 95 % confidence interval of `gross` while removed tokens are estimates; `null` once the provider has counted some
-   * of them.
-   */
-  readonly savedRange: readonly [low: number, high: number] | null;
+  /** 95 % confidence interval of `gross`, because removed tokens are estimates. */
+  readonly savedRange: readonly [low: number, high: number];
   /** Shadow mode: tokens that would have been cut, and dollars that would have been saved. */
   readonly wouldRemove: number;
   readonly wouldSave: number;
@@ -165,19 +162,6 @@ export interface WorkMeasure {
   readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 
-/** Removed tokens as counted by the provider (for a sample of requests), and as estimated. */
-export interface CheckedShare {
-  readonly requests: number;
-  /** Requests for which the provider returned no token count. */
-  readonly failed: number;
-  /** `failed` by reason (a `CountAnswer.failure` code), most frequent first. */
-  readonly failures: readonly { readonly reason: string; readonly requests: number }[];
-  /** Removed tokens of all requests that the provider counted. */
-  readonly exact: number;
-  /** The engine's uncalibrated estimate of the same tokens. */
-  readonly estimated: number;
-}
-
 /** Everything that the report and the page show from the ledger. */
 export interface LedgerReport {
   readonly sinceDay: string;
@@ -213,8 +197,6 @@ export interface LedgerReport {
   readonly holdout: HoldoutResult | null;
   /** Measures of work progress with at least one observation. */
   readonly work: readonly WorkMeasure[];
-  /** `null` if the provider has counted no request. */
-  readonly checked: CheckedShare | null;
 }
 
 /** Read access to the ledger for the CLI, the page and the tools. Methods may reject with `StoreUnavailable`. */

@@ -1,4 +1,3 @@
-import type { TextFeatures } from '../../engine/text/features.ts';
 import type { NamedRequest, RegretKind, WorkCounts } from './ledger.ts';
 import type { SumGroup } from './ledger-store.ts';
 
@@ -12,8 +11,6 @@ export interface MessageFacts {
   readonly removed: number;
   /** Hash of the replacements, after `*` if a directive (stash, pin) decides; `''` if nothing was cut. */
   readonly cuts: string;
-  /** Features of the cut text minus the features of its markers; absent if nothing was cut. */
-  readonly cut?: TextFeatures;
   /** Part of `removed` that was put aside while the cache was cold; absent if none. */
   readonly aside?: number;
 }
@@ -26,26 +23,10 @@ export interface FreshFacts {
   readonly answerFrom?: number;
   /** Estimated tokens as forwarded. */
   readonly tokens: number;
-  /** The messages from the model's last answer on. */
-  readonly added?: AddedMessages;
-}
-
-/** The messages added since the previous request, as forwarded: the model's last answer and everything after it. */
-export interface AddedMessages {
-  /** Index of the first added message. */
-  readonly since: number;
-  /** Number of added messages. */
-  readonly messages: number;
-  /** Features (`TextFeatures`) of the model's own output, and of everything else. */
-  readonly said: readonly number[];
-  readonly texts: readonly number[];
-  /** The messages may restore hidden reasoning: they contain a signature, or an encrypted or plain copy. */
-  readonly carriesThoughts: boolean;
-  /**
-   * Features of everything before these messages, including tools and instructions; only for the first request of a
-   * conversation.
-   */
-  readonly before?: readonly number[];
+  /** Estimated tokens of the model's last answer, without hidden reasoning. */
+  readonly said?: number;
+  /** Hidden reasoning of that answer may be sent back: as a signature, or an encrypted or plain copy. */
+  readonly carriesThoughts?: boolean;
 }
 
 /** An examined text. */
@@ -102,17 +83,6 @@ export interface ReportedUsage {
   readonly besides?: Omit<ReportedUsage, 'besides'> | undefined;
 }
 
-/** The provider's token count of a request, as the client sent it. */
-export interface CountAnswer {
-  /** Tokens; `null` if the provider gave no count. */
-  readonly input: number | null;
-  /**
-   * Why there is no count, as a short constant code (`status_400`, `history_refused`, `timeout`, `busy`); `''` if there
-   * is one.
-   */
-  readonly failure: string;
-}
-
 /** An answered request, without any text. Time and usage are set when it ends. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
@@ -124,8 +94,6 @@ export interface RequestFacts extends NamedRequest {
   readonly messages: readonly MessageFacts[];
   /** Size of the forwarded body. */
   readonly bytes: number;
-  /** The provider's count of the received body. Absent if it was not requested. */
-  readonly counted?: CountAnswer;
   /** Number of messages up to the last cache breakpoint set by the client; `null` without one. */
   readonly cacheUpTo: number | null;
   /** The same for breakpoints with a lifetime of an hour; absent without one. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
-import type { CountAnswer, RequestFacts } from '../../core/ports/request-facts.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
@@ -11,7 +11,6 @@ import { type Meter, meters } from '../doors/meter.ts';
 import type { PruneStepOptions } from '../prune-step.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
-import type { ExactCounts } from '../upstream/exact-counts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
 import { factsOf, factsOfUnread, shadowFacts } from './ledger-facts.ts';
@@ -26,8 +25,6 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
   readonly cloud: ProviderName;
   /** Called when a request has ended. The report is built on demand and occupies memory until then. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
-  /** Requests the provider's token count of some unpruned requests. */
-  readonly counts?: ExactCounts;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
   readonly traces?: Traces | undefined;
@@ -91,7 +88,6 @@ export class ExchangeReporter {
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
       facts,
-      counted: (facts && rewritten && !forwardedOriginal && this.#counted(rewritten)) || undefined,
       watched: this.watched,
       ...this.#origin(),
       ...this.#content(rewritten),
@@ -192,14 +188,6 @@ export class ExchangeReporter {
   #isOff(): boolean {
     const { isOff, scope } = this.#request.context;
     return isOff || !this.#options.modeOf(scope.project).enabled;
-  }
-
-  #counted({ received, edits, toolEdits }: RewrittenRequest): Promise<CountAnswer> | null {
-    const { counts } = this.#options;
-    if (!counts || edits.length + toolEdits.length === 0) return null;
-    const { req, context, to } = this.#request;
-    const { path, upstream } = to;
-    return counts.of({ requestId: context.requestId, body: received, path, upstream, rawHeaders: req.rawHeaders });
   }
 }
 

@@ -1,20 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { keyOf } from '../../core/hash.ts';
 import type { Arm } from '../../core/ports/ledger.ts';
-import type {
-  FreshFacts,
-  MessageFacts,
-  RegretFacts,
-  ReportedUsage,
-  RequestFacts,
-  TextFacts,
-} from '../../core/ports/request-facts.ts';
+import type { RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../../core/ports/request-facts.ts';
 import { checksumsOf } from '../../core/request/head-sums.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import { outsideMessages, type RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
-import { addedIn, isByAssistant, messagesOf, negated, shellRecoveries, workOf } from './message-facts.ts';
+import { freshOf, messagesOf, shellRecoveries, workOf } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** Ledger facts that are not part of the rewritten request. */
@@ -38,7 +31,6 @@ export interface Circumstances {
 }
 
 const CACHE_CONTROL = '"cache_control"';
-const BYTES_PER_TOKEN = 4;
 /** Length of a lineage hash, long enough to avoid collisions. */
 const LINEAGE_CHARS = 24;
 /** Recorded model names are truncated to this length. */
@@ -54,7 +46,7 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
   const arm: Arm = heldOut ? 'control' : 'pruned';
   const { tools, system, summary } = checksumsOf(rewritten);
   const { caller = '', project, wire } = about;
-  const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
+  const fresh = freshOf(rewritten, tail, forwardedOriginal);
   const { cacheUpTo, cacheHourUpTo } = cachePlaces(rewritten, wire);
   return {
     requestId: about.requestId,
@@ -103,8 +95,7 @@ export function unprunedFacts(
   const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
   const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
   const messages = whole.messages.map((message, i) => {
-    const { removed = 0, cut } = pruned.messages[i] ?? {};
-    return { ...message, removed: -removed, ...(cut !== undefined && { cut: negated(cut) }) };
+    return { ...message, removed: -(pruned.messages[i]?.removed ?? 0) };
   });
   return { ...whole, messages, texts: pruned.texts };
 }
@@ -233,33 +224,6 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
     const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, message };
     return [{ how: 'reread' as const, tokens: tokensBefore, ...of }];
   });
-}
-
-/**
- * Tokens of new texts: large texts have an estimate, the rest is estimated by bytes.
- *
- * @param whole - the request was forwarded unchanged
- */
-function freshOf(
-  rewritten: RewrittenRequest,
-  messages: readonly MessageFacts[],
-  from: number,
-  whole: boolean,
-): FreshFacts {
-  const { outcomes } = rewritten;
-  const judged = new Set<number>();
-  let tokens = 0;
-  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
-    if (messageIndex < from || tokensBefore <= 0) continue;
-    judged.add(messageIndex);
-    tokens += whole ? tokensBefore : tokensAfter;
-  }
-  for (let i = from; i < messages.length; i++) {
-    if (!judged.has(i)) tokens += (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN;
-  }
-  let answerFrom = from;
-  while (answerFrom > 0 && isByAssistant(rewritten, answerFrom - 1)) answerFrom--;
-  return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 
 /**

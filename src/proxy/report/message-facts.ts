@@ -2,12 +2,11 @@ import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { fittedToHeap } from '../../base/fitted-to-heap.ts';
 import { WHOLE_CUTS } from '../../core/decide/decision.ts';
-import type { AddedMessages, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
+import type { FreshFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { userSigns } from '../../core/request/user-signs.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { addFeatures, noFeatures, type TextFeatures } from '../../engine/text/features.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
@@ -54,7 +53,7 @@ export function messagesOf(rewritten: RewrittenRequest, whole: boolean): readonl
     const from = outcomeAt;
     while (outcomes[outcomeAt]?.messageIndex === i) outcomeAt++;
     const own = { edits: edits.upTo(message.span.end), outcomes: outcomes.slice(from, outcomeAt) };
-    facts.push(messageFacts(rewritten.received, message, (prefixes[i] ?? '').slice(0, PREFIX_CHARS), own));
+    facts.push(messageFacts(message, (prefixes[i] ?? '').slice(0, PREFIX_CHARS), own));
   }
   if (shownId !== '') remembered.set(id, { messages, facts });
   return facts;
@@ -79,7 +78,6 @@ class Cursor {
 }
 
 function messageFacts(
-  body: Buffer,
   { span }: ScannedMessage,
   prefix: string,
   { edits, outcomes }: { readonly edits: readonly BodyEdit[]; readonly outcomes: readonly TextOutcome[] },
@@ -91,26 +89,15 @@ function messageFacts(
     removed += tokensBefore - tokensAfter;
     aside += tokensAside;
   }
-  const cut = noFeatures();
   for (const edit of edits) {
     bytes += edit.bytes.length - (edit.end - edit.start);
     cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
-    addFeatures(cut, body, [edit.start, edit.end]);
-    addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
   }
   const isDirected = outcomes.some(({ kind, whole }) => WHOLE_CUTS.has(kind) || whole === 'pinned');
   const sum = cuts === 0 ? '' : cuts.toString(36);
-  const fact = { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum, ...(aside > 0 && { aside }) };
-  return edits.length === 0 ? fact : { ...fact, cut };
+  return { prefix, bytes, removed, cuts: isDirected ? `*${sum}` : sum, ...(aside > 0 && { aside }) };
 }
 
-/** Negates the features of a cut. */
-export function negated(cut: TextFeatures): TextFeatures {
-  return cut.map((count) => -count);
-}
-
-/** If the new messages begin before this index, the conversation has just begun, and all messages are read. */
-const FEW_MESSAGES = 3;
 /** Field names under which hidden reasoning is sent back to the provider, on all wires. */
 const CARRIERS = [
   '"signature"',
@@ -133,47 +120,45 @@ export function isByAssistant({ messages, received }: RewrittenRequest, index: n
 }
 
 /**
- * Features of the messages from the model's last answer on.
+ * The part of a request after the model's last answer: estimated tokens as forwarded, and those of the answer itself.
  *
- * @param since - index of the first message
+ * @param from - index of the first message after the answer
  * @param whole - the request was forwarded unchanged
  */
-export function addedIn(rewritten: RewrittenRequest, since: number, whole: boolean): AddedMessages {
-  const { messages, received, outside } = rewritten;
-  const edits = new Cursor(whole ? [] : rewritten.edits, since < FEW_MESSAGES ? 0 : (messages[since]?.span.start ?? 0));
-  const [said, texts, before] = [noFeatures(), noFeatures(), noFeatures()];
+export function freshOf(rewritten: RewrittenRequest, from: number, whole: boolean): FreshFacts {
+  const { messages, received } = rewritten;
+  let answerFrom = from;
+  while (answerFrom > 0 && isByAssistant(rewritten, answerFrom - 1)) answerFrom--;
+  const edits = new Cursor(whole ? [] : rewritten.edits, messages[answerFrom]?.span.start ?? 0);
+  let [said, tokens] = [0, 0];
   let carriesThoughts = false;
-  for (let i = since < FEW_MESSAGES ? 0 : since; i < messages.length; i++) {
-    const message = messages[i];
-    if (message === undefined) break;
-    const isSaid = isByAssistant(rewritten, i);
-    addMessage(i < since ? before : isSaid ? said : texts, received, message, edits.upTo(message.span.end));
-    const bytes = received.subarray(message.span.start, isSaid ? message.span.end : message.span.start);
-    carriesThoughts ||= CARRIERS.some((key) => bytes.includes(key));
+  for (const [i, message] of messages.slice(answerFrom).entries()) {
+    const size = tokensIn(received, message, edits.upTo(message.span.end));
+    if (answerFrom + i >= from) tokens += size;
+    else {
+      said += size;
+      const bytes = received.subarray(message.span.start, message.span.end);
+      carriesThoughts ||= CARRIERS.some((key) => bytes.includes(key));
+    }
   }
-  const added = { since, messages: messages.length - since, said, texts, carriesThoughts };
-  if (since >= FEW_MESSAGES) return added;
-  for (const { start, end } of outside) addFeatures(before, received, [start, end]);
-  for (const edit of whole ? [] : rewritten.toolEdits) {
-    addFeatures(before, received, [edit.start, edit.end], { times: -1 });
-    addFeatures(before, edit.bytes, [0, edit.bytes.length], { marked: true });
-  }
-  return { ...added, before };
+  return { from, answerFrom, tokens, said, carriesThoughts };
 }
 
-/** Adds the features of a message as forwarded. */
-function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessage, edits: readonly BodyEdit[]): void {
+const QUOTE = Buffer.from('"');
+
+/** Estimated tokens of a message as forwarded. */
+function tokensIn(body: Buffer, { texts, calls }: ScannedMessage, edits: readonly BodyEdit[]): number {
+  let tokens = 0;
   for (const { literal, use } of texts) {
     if (use === 'thought') continue; // hidden reasoning is excluded, because the provider may drop it
     const edit = edits.find(({ start }) => start >= literal.start && start < literal.end);
-    if (edit) addFeatures(into, edit.bytes, [0, edit.bytes.length], { marked: true });
-    else addFeatures(into, body, [literal.start + 1, literal.end - 1]);
+    const quoted = edit ? Buffer.concat([QUOTE, edit.bytes, QUOTE]) : body.subarray(literal.start, literal.end);
+    tokens += estimateTokens(decodeString(quoted, 0, quoted.length) ?? '');
   }
   for (const { name, args } of calls) {
-    const bytes = Buffer.from(name);
-    addFeatures(into, bytes, [0, bytes.length]);
-    if (args) addFeatures(into, body, [args.start, args.end]);
+    tokens += estimateTokens(name) + (args ? estimateTokens(body.toString('utf8', args.start, args.end)) : 0);
   }
+  return tokens;
 }
 
 export function outcomeAt({ messages, outcomes }: RewrittenRequest, { start }: BodyEdit) {

@@ -2,7 +2,7 @@ import type { FailureReporter } from '../../base/failures.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
 import type { EndedRequest } from '../../core/ports/answer-watch.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
-import type { CountAnswer, LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
+import type { LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -56,8 +56,6 @@ export class Reporter {
   /** Memory held by `#reports`, in bytes. */
   #bytes = 0;
   readonly #unfinished = new Set<Promise<void>>();
-  /** Per conversation, settles when its last request has been billed. The conversation's next request waits for it. */
-  readonly #counting = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ReporterOptions) {
@@ -180,7 +178,7 @@ export class Reporter {
       const facts = endedFacts(report.facts, atMs, report.usage, report.answerTokens);
       const isNamed = isBroken === true && this.#options.prefixBreaks?.isNamed(atMs) === true;
       const measured = wouldBeAside > 0 ? { ...facts, wouldBeAside } : facts;
-      this.#bill(isNamed ? { ...measured, prefixBroken: true } : measured, report.counted);
+      this.#options.ledger.request(isNamed ? { ...measured, prefixBroken: true } : measured);
     }
     const prefix = isBroken === null ? [] : this.#prefixSums(report, isBroken, atMs);
     this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...prefix]);
@@ -207,26 +205,6 @@ export class Reporter {
       log.warn({ requestId, conversationId, model, wire }, 'the provider reports that sent items have changed');
     }
     return prefixSums(report, isReported, atMs);
-  }
-
-  /** Requests of a conversation are billed in order; a pending count delays later ones. */
-  #bill(facts: RequestFacts, counted: Promise<CountAnswer> | undefined): void {
-    const { ledger } = this.#options;
-    const { conversationId } = facts;
-    const before = this.#counting.get(conversationId);
-    if (!before && !counted) {
-      ledger.request(facts);
-      return;
-    }
-    const billed = Promise.all([counted, before]).then(([answer]) =>
-      ledger.request(answer === undefined ? facts : { ...facts, counted: answer }),
-    );
-    this.#counting.set(conversationId, billed);
-    this.#unfinished.add(billed);
-    void billed.finally(() => {
-      this.#unfinished.delete(billed);
-      if (this.#counting.get(conversationId) === billed) this.#counting.delete(conversationId);
-    });
   }
 }
 

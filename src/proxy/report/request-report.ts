@@ -1,5 +1,5 @@
 import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
-import type { CountAnswer, RequestFacts } from '../../core/ports/request-facts.ts';
+import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
@@ -63,8 +63,6 @@ export interface RequestReport {
   readonly watched?: WatchedAnswer | undefined;
   /** Whether a model answer was requested, not a count. Default: true. */
   readonly isAnswer?: boolean;
-  /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
-  readonly counted?: Promise<CountAnswer> | undefined;
 }
 
 /** A report whose answer has not been read yet. */

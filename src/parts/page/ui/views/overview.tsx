@@ -2,16 +2,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { compact, dollarColumn, dollars, share } from '../../../../app/page/ui/format.tsx';
 import type { PartPieces } from '../../../../app/page/ui/part-view.tsx';
 import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from '../../../../app/page/ui/parts/pieces.tsx';
-import { count, plural } from '../../../../base/counts.ts';
+import { plural } from '../../../../base/counts.ts';
 import { leftWholeAmount, leftWholeWords } from '../../../../core/left-whole.ts';
 import { coldLines } from '../../../../core/ports/cold-report.ts';
-import type {
-  CheckedShare,
-  LedgerReport,
-  LedgerTotals,
-  LeftWhole,
-  Share,
-} from '../../../../core/ports/ledger-report.ts';
+import type { LedgerReport, LedgerTotals, LeftWhole, Share } from '../../../../core/ports/ledger-report.ts';
 import { prefixBreakLine, prefixBreakLines } from '../../../../core/ports/prefix-breaks.ts';
 import type { ContextsShown } from '../../shapes.ts';
 import { ProjectAndSpan, spanOf } from '../parts/filters.tsx';
@@ -68,13 +62,8 @@ export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[
   );
 }
 
-/** Why the provider returned no count, by reason. */
-function reasonsOf({ failures }: CheckedShare): string {
-  return failures.length === 0 ? '' : `: ${failures.map((one) => `${count(one.requests)} ${one.reason}`).join(', ')}`;
-}
-
 function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextsShown | null; days: number }) {
-  const { checked, totals } = report;
+  const { totals } = report;
   const isPriced = totals.requests > totals.unpriced;
   return (
     <>
@@ -89,13 +78,6 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
         </ul>
       )}
       <Totals report={report} />
-      {checked !== null && (
-        <p class="quiet">
-          The provider counted the tokens without cuts of {plural(checked.requests, 'request')}
-          {checked.failed > 0 && ` (no count for ${count(checked.failed)}${reasonsOf(checked)})`}:{' '}
-          {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
-        </p>
-      )}
       <div class="wide-left">
         <Spend report={report} days={days} />
         <Cache report={report} days={days} />
