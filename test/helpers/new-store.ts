@@ -27,7 +27,10 @@ function templateOf(parts: readonly PartTables[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-template-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'store.db');
-  openSqliteStore({ path, clock: { nowMs: Date.now }, parts, ttlMs: 1, maxBytes: 1, maxEvents: 1 }).close();
+  void openSqliteStore({ path, clock: { nowMs: Date.now }, parts, ttlMs: 1, maxBytes: 1, maxEvents: 1 }).close();
+  const db = new (sqliteDriver())(path);
+  db.pragma('wal_checkpoint(TRUNCATE)'); // the store closes later, and only the file is copied
+  db.close();
   templates.set(key, path);
   return path;
 }
