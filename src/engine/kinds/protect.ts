@@ -4,6 +4,7 @@ import type { Hints } from '../types.ts';
 import { protectIds } from './ids.ts';
 import { type Inner, type Protect, type Protectable, type Reading, RULES } from './kind.ts';
 import { protectRows } from './rows/rows.ts';
+import { protectSigns } from './rows/signs.ts';
 
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
@@ -32,6 +33,7 @@ export function protectLines(
   const block = kind.family === 'log' && name !== 'build-log' ? text.units.unit : null;
   if (hints?.origin !== 'read') protectIds(view, inner, block, protect);
   protectChangedFiles(view, inner, hints?.command ?? '', protect);
+  if (hints?.origin !== 'read') protectSigns(view, text.templates, inner, protect);
   kind.protect({ ...text, inner, hints }, protect);
   const scope = kind.rows?.(name, hints) ?? 'none';
   if (scope !== 'none') protectRows(view, inner, scope, protect, kind.mayBeRow?.(text, name));

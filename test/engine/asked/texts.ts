@@ -8,6 +8,8 @@ export interface AskedCase {
   /** Indices of the lines that answer. */
   readonly answers: readonly number[];
   readonly hints: Hints;
+  /** The whole text may stay. */
+  readonly mayStay?: boolean;
 }
 
 export const command = (line: string): Hints => ({ origin: 'command', command: line });

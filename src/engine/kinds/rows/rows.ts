@@ -55,6 +55,10 @@ export function protectRows(
   // short rows of plain words differ in their number of words
   const short = groups.filter(({ layout }) => layout === 'words').flatMap(({ rows }) => rows);
   for (const i of statedRows(view, { layout: 'words', words: 0, rows: short })) protect(i, 'state');
+  // rows that an overflowing cell shifts have a layout of their own
+  const few = groups.filter(({ layout, rows }) => layout === 'aligned' && rows.length < LEAST_ROWS);
+  for (const i of statedRows(view, { layout: 'aligned', words: 0, rows: few.flatMap(({ rows }) => rows) }))
+    protect(i, 'state');
   for (const group of groups) {
     if (group.rows.length < LEAST_ROWS) continue;
     const keep = (i: number, rule: 'state' | 'outlier'): void => {
@@ -126,10 +130,14 @@ function statedRows(view: View, { layout, rows }: RowGroup): number[] {
   return [...(mayFail ? failed : []), ...(mayWait ? unfinished : [])];
 }
 
+/** A state in brackets, as `git branch -vv` prints it before the text of a commit. */
+const BRACKETED = /\[(?:[^\][\s]{1,200}: )?(?:gone|[^\][\s,\d]{2,12})\](?=\s|$)/;
+
 /** Whether a row with a failure word consists of columns rather than of a sentence. */
 function isState({ text, firstNonBlank, to }: View, i: number, layout: RowGroup['layout']): boolean {
   if (layout === 'bars' || layout === 'tabs' || layout === 'commas') return true;
   const row = text.slice(firstNonBlank[i], Math.min(to[i] ?? 0, (firstNonBlank[i] ?? 0) + READ_CHARS));
+  if (BRACKETED.test(row)) return true;
   if (layout === 'words') return row.split(' ').length <= SHORT_ROW;
   const value = layout === 'key' ? row.slice(keyEnd(row, 0) + 1).trim() : row;
   return value.split(/ {2,}|\t/).some((part) => part.split(' ').length <= SHORT_CELL && stateOfText(part) !== 0);

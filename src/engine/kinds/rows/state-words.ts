@@ -17,6 +17,7 @@ const FAILED = [
   'échecs?|échoué(?:e?s?)?|erreurs?|introuvable|fehler|fehlgeschlagen|gescheitert|abgebrochen|ungültig|abgelaufen',
   'fall(?:o|ó|ido|ida)|errore|inválid[oa]|caducad[oa]|rechazad[oa]|fallit[oaie]|scadut[oa]|rifiutat[oa]|interrott[oa]',
   'falh(?:a|as|ou)|erros?|expirad[oa]|recusad[oa]|indisponível',
+  '(?:gone|entfernt|disparue?|desaparecid[oa]|desaparecido|ausente|sparit[oa]|исчез\\p{L}{0,4}|丢失|消滅|不在)\\]',
 ].join('|');
 /** Words for an unfinished or unusual state. They matter only if few rows have one. */
 const UNFINISHED = [
@@ -50,7 +51,7 @@ const PIECES = [
   'provision terminat starting stopp updating rebooting progress initial init: blocked stalled stuck paused suspend draining',
   'schedulingdis inactive dead disabled skipped ignored cancel stale missed deprec yanked warn flaky locked hold held detach',
   'recover rebuild destroyed replaced revert partial incomplete ausst wartend pendiente pendente ошиб сбой неуд отказ 失 错',
-  '錯 エラー 異 ✗ ✖ ✕ ❌',
+  '錯 エラー 異 ✗ ✖ ✕ ❌ gone] entfernt] disparu desaparecid ausente] sparit исчез 丢失] 消滅] 不在]',
 ].flatMap((line) => line.split(' '));
 /** Fragments of the phrases above. */
 const PHRASES =
