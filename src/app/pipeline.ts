@@ -38,6 +38,7 @@ export interface RewriterParts
     | 'findOf'
     | 'traces'
     | 'shortTools'
+    | 'ownRecords'
   > {
   readonly decisionCache: DecisionCache;
   readonly scorer?: LineScorer;
@@ -66,6 +67,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
       shortMarkers: settings.markerStyle === 'short',
     },
     memoBytes: fittedToHeap(settings.memoMaxBytes) * (1 - DECISIONS_SHARE),
+    ownRecords: parts.ownRecords,
     segments,
     answers,
     owners,

@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../config/settings.ts';
 import { textHash } from '../core/hash.ts';
+import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
@@ -28,6 +29,14 @@ export async function openStore(settings: Settings, { edition, ...parts }: Store
     return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
   }
   return whenReady(await serverOf(edition).open({ url: settings.databaseUrl, ...options }));
+}
+
+/** Opens the file in which a replica on a database keeps what it has sent itself. */
+export async function openOwnFile(settings: Settings, clock: Clock): Promise<StoreHandle> {
+  const { openSqliteStore } = await import('../store/sqlite.ts');
+  const store = openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...limitsOf(settings), clock });
+  await store.ready();
+  return store;
 }
 
 function limitsOf(settings: Settings) {
@@ -66,12 +75,17 @@ export function storeExists(settings: Settings, fileExists: (path: string) => bo
 /** Share of the heap for bodies waiting for the database, which are not parsed yet. */
 const WAITING_HEAP_SHARE = 1 / 8;
 
-/** Lets requests wait while the database is unavailable. */
-export function storeWaitOf({ databaseWaitMs }: Settings, store: StoreHandle): StoreWait {
+/** Maximum wait of a request with a bound history for a locked file, in milliseconds. */
+const LOCK_WAIT_MS = 10_000;
+
+/** Lets requests wait while the database is unavailable or locked. */
+export function storeWaitOf({ databaseUrl, databaseWaitMs }: Settings, store: StoreHandle): StoreWait {
   return new StoreWait({
     problem: () => store.problem(),
     untilBack: (ms) => store.untilBack(ms),
-    maxMs: databaseWaitMs,
+    maxMs: databaseUrl === null ? LOCK_WAIT_MS : databaseWaitMs,
+    // a file is only locked, and without a bound history its requests can go whole
+    waitsFor: databaseUrl === null ? 'bound' : 'all',
     maxBytes: getHeapStatistics().heap_size_limit * WAITING_HEAP_SHARE,
   });
 }

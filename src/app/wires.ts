@@ -14,6 +14,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { BodyDecoder } from '../proxy/decode-body.ts';
 import { runOf } from '../proxy/doors/run-door.ts';
+import { HistoryRefusals } from '../proxy/history-refusals.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { PrefixBreaks } from '../proxy/report/prefix-breaks.ts';
 import { Reporter } from '../proxy/report/report.ts';
@@ -34,10 +35,11 @@ import { providers } from '../wires/providers/all.ts';
 import type { Provider } from '../wires/providers/provider.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
+import { OwnRecordsFile } from './own-records.ts';
 import type { OpenPart } from './part.ts';
 import { findSettingsBy, rewriterOf } from './pipeline.ts';
 import { segmentsOf } from './segments.ts';
-import { storeWaitOf } from './store.ts';
+import { openOwnFile, storeWaitOf } from './store.ts';
 
 /** Handling of model requests: routes, counters and shutdown. */
 export interface Wires {
@@ -135,6 +137,7 @@ export async function openWires(
     async close() {
       await reporter.flush();
       await options.rewriter.flush();
+      await options.ownRecords?.close();
       await upstreams.close();
     },
   };
@@ -262,7 +265,12 @@ async function handlerOptions(
     readonly bodies: Pick<WireOptions, 'received' | 'largeBodies' | 'decoder'>;
   },
   owners: Ownership | undefined,
-): Promise<Omit<WireOptions, 'dialect' | 'cloud'> & { readonly rewriter: RequestPipeline }> {
+): Promise<
+  Omit<WireOptions, 'dialect' | 'cloud'> & {
+    readonly rewriter: RequestPipeline;
+    readonly ownRecords: OwnRecordsFile | undefined;
+  }
+> {
   const { settings, store, clock, failures, decisionCache, turns, scorer, projectBook } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
@@ -270,6 +278,7 @@ async function handlerOptions(
   await loadRefused();
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
+  const ownRecords = ownRecordsOf(services);
   const traces = settings.traces ? await tracesOf(services) : undefined;
   const command = recoverCommand(settings, services.env?.PATH ?? '', process.argv[1] ?? '');
   return {
@@ -285,12 +294,14 @@ async function handlerOptions(
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),
       shortTools: await openShortTools(services, owners),
+      ownRecords,
       traces,
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       owners,
     }),
     traces,
+    ownRecords,
     refused,
     modeOf: (project) => projectBook.modeOf(project),
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
@@ -299,7 +310,8 @@ async function handlerOptions(
     lateBudget: new ByteBudget(0), // one at a time
     ...bodies,
     timeoutMs: settings.timeoutMs,
-    storeWait: settings.databaseUrl === null ? undefined : storeWaitOf(settings, store),
+    storeWait: storeWaitOf(settings, store),
+    refusals: new HistoryRefusals(),
     newRequestId: () => {
       services.onRequest();
       return nextId();
@@ -319,6 +331,13 @@ async function tracesOf({ version, log }: Services): Promise<Traces> {
   return openTraces(version, () =>
     log.warn('MCP_PRUNER_TRACES is on, but no OpenTelemetry SDK is registered: load one with NODE_OPTIONS=--import'),
   );
+}
+
+/** A replica on a database also keeps in a file what it has sent. */
+function ownRecordsOf({ settings, behind, clock, failures }: Services): OwnRecordsFile | undefined {
+  if (settings.databaseUrl === null) return undefined;
+  const open = () => openOwnFile(settings, clock);
+  return new OwnRecordsFile({ open, behind, clock, onFailure: failures.of('pruning') });
 }
 
 /** Reads which conversations have shortened tools; if the store is unavailable, the first request reads them. */

@@ -9,6 +9,7 @@ import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import { type FallbackCode, reasonOf } from '../errors/errors.ts';
 import { JsonShapeError } from '../wires/json/cursor.ts';
 import { type ByteBudget, readLimit } from './byte-budget.ts';
+import { type HistoryRefusals, isMomentary } from './history-refusals.ts';
 import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
@@ -32,7 +33,9 @@ export interface PruneStepOptions {
   /** `MCP_PRUNER_TIMEOUT_MS`. */
   readonly timeoutMs: number;
   /** Lets requests wait while the store with their history is unavailable. If absent, they do not wait. */
-  readonly storeWait?: Pick<StoreWait, 'wait'>;
+  readonly storeWait?: Pick<StoreWait, 'wait' | 'waitsFor'>;
+  /** Conversations whose client is asked to retry. If absent, they are forwarded whole. */
+  readonly refusals?: Pick<HistoryRefusals, 'endMs' | 'refuses'>;
   /** Passes new messages to the observers. Absent if there are none. */
   readonly seen?: Pick<SeenReader, 'add' | 'room'>;
   /** Whether data belongs to projects. */
@@ -49,10 +52,14 @@ export interface PrunedRequest {
   readonly changed: Buffer | null;
   /** Set in shadow mode with a bound history: a dry run that prunes the whole conversation from scratch. */
   readonly dryRun?: RewrittenRequest | null;
+  /** The client is to be asked to send the request again: it is not known for the moment how its history was sent. */
+  readonly retry?: boolean;
   /** Short constant codes of failures and skipped steps. */
   readonly fallbacks: readonly string[];
 }
 
+/** Maximum wait for a bound history before its client is asked to retry, in milliseconds. */
+const HISTORY_WAIT_MS = 10_000;
 /** Additional intervals of waiting: for the history, and until everything is stored. */
 const OTHER_INTERVALS = 2;
 
@@ -101,29 +108,46 @@ export class PruneStep {
     if (incoming.body.length > this.#readLimit(incoming))
       return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has already waited
-    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(context, incoming, false);
+    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(context, incoming, 'none');
     return this.#pruneOnceKnown(context, incoming, storeWait);
   }
 
   async #pruneOnceKnown(
     context: RequestContext,
     incoming: IncomingRequest,
-    storeWait: Pick<StoreWait, 'wait'>,
+    storeWait: Pick<StoreWait, 'wait' | 'waitsFor'>,
   ): Promise<PrunedRequest> {
+    const { refusals } = this.#options;
     const sinceMs = performance.now();
+    let isBound = false;
     for (let waits = true; waits; ) {
       try {
-        return await this.#prune(context, incoming, true);
+        return await this.#prune(context, incoming, storeWait.waitsFor);
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
-        waits = await storeWait.wait(cause.cause, incoming.body.length, sinceMs);
+        const { boundConversation } = cause;
+        isBound = boundConversation !== null;
+        const mayRefuse = isMomentary(cause) && incoming.purpose !== 'count';
+        const refused = mayRefuse && boundConversation !== null && refusals ? boundConversation : null;
+        const endMs =
+          refused === null
+            ? Number.POSITIVE_INFINITY
+            : Math.min(sinceMs + HISTORY_WAIT_MS, refusals?.endMs(refused, sinceMs) ?? 0);
+        waits = performance.now() < endMs && (await storeWait.wait(cause.cause, incoming.body.length, sinceMs));
+        if (!waits && refused !== null && refusals?.refuses(refused, sinceMs) === true)
+          return { ...unchanged('asked_to_retry' satisfies FallbackCode), retry: true };
       }
     }
-    return this.#prune(context, incoming, false);
+    const { fallbacks, ...pruned } = await this.#prune(context, incoming, 'none');
+    return { ...pruned, fallbacks: isBound ? [...fallbacks, 'history_raw' satisfies FallbackCode] : fallbacks };
   }
 
   /** @throws HistoryUnknown if the request may wait for the store */
-  async #prune(context: RequestContext, incoming: IncomingRequest, mayWait: boolean): Promise<PrunedRequest> {
+  async #prune(
+    context: RequestContext,
+    incoming: IncomingRequest,
+    waitsFor: PolicyInputs['waitsFor'],
+  ): Promise<PrunedRequest> {
     const { maxBodyBytes, budget, lateBudget } = this.#options;
     const { body, purpose = 'generate', historyRefused = false } = incoming;
     const patience = this.#patienceOf(incoming);
@@ -137,7 +161,7 @@ export class PruneStep {
       if (isTooLarge) fallbacks.push('body_too_large' satisfies FallbackCode);
       const hasBudget = granted !== null && !isTooLarge;
       const isShadow = this.#options.modeOf(context.scope.project).shadow;
-      const inputs = { purpose, hasBudget, historyRefused, mayWait, isOff: this.#isOff(context), isShadow };
+      const inputs = { purpose, hasBudget, historyRefused, waitsFor, isOff: this.#isOff(context), isShadow };
       return await this.#pruned(context, this.#withSender(context, incoming), inputs, fallbacks);
     } finally {
       release?.();

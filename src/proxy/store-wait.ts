@@ -10,6 +10,8 @@ export interface StoreWaitOptions {
   readonly maxMs: number;
   /** Maximum total size of waiting bodies, in bytes. */
   readonly maxBytes: number;
+  /** Which requests wait; by default all whose history is unknown. */
+  readonly waitsFor?: 'all' | 'bound';
 }
 
 /** Retry interval while the store is reachable but does not answer. */
@@ -25,6 +27,10 @@ export class StoreWait {
 
   constructor(options: StoreWaitOptions) {
     this.#options = options;
+  }
+
+  get waitsFor(): 'all' | 'bound' {
+    return this.#options.waitsFor ?? 'all';
   }
 
   /**

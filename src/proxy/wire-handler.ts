@@ -47,6 +47,11 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
 
 /** Maximum wait of a body above the limit for earlier ones, in milliseconds. */
 const LARGE_BODY_PATIENCE_MS = 30_000;
+const BOUND_PATIENCE_MS = 10_000;
+/** A smaller body has no history with a result that could have been cut. */
+const LEAST_BOUND_BYTES = 4_096;
+const BUSY = 503;
+const RETRY_AFTER_S = 5;
 
 /** Serves the requests of one wire: collect, prune, forward, report. */
 export class WireHandler {
@@ -123,8 +128,9 @@ class WireExchange {
     this.#reporter.foreign = this.#options.isForeign(this.#req.headers);
     if (this.#reporter.foreign) return this.#passThrough('foreign_origin');
     this.#reporter.watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
+    const sinceMs = performance.now();
     const release = meters.has(this.#req) ? () => {} : await this.#room();
-    if (release === null) return this.#passThrough('overloaded');
+    if (release === null) return this.#asksToRetryUnread(sinceMs) ? undefined : this.#passThrough('overloaded');
     try {
       const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
@@ -143,7 +149,13 @@ class WireExchange {
   #room(): Promise<(() => void) | null> {
     const { received, maxBodyBytes } = this.#options;
     const bytes = receivedBytes(this.#req, maxBodyBytes);
-    return received.take(bytes, LARGE_BODY_PATIENCE_MS, this.#context.keyId);
+    return received.take(bytes, this.#patienceMs, this.#context.keyId);
+  }
+
+  /** Maximum wait for room. Where the client may be asked to retry, it must not give up before. */
+  get #patienceMs(): number {
+    const mayRetry = this.#options.dialect.verifiesHistory !== 'never' && this.#options.refusals !== undefined;
+    return mayRetry ? BOUND_PATIENCE_MS : LARGE_BODY_PATIENCE_MS;
   }
 
   /** Forwards a body above the limit. If the history may be bound, the body is read to replay recorded cuts. */
@@ -154,7 +166,9 @@ class WireExchange {
     const isRead = dialect.verifiesHistory !== 'never' && limit > maxBodyBytes && declared <= limit;
     const isEncoded = this.#encoding !== '';
     const bytes = isEncoded ? limit : declared; // decoding must not wait for a budget that this body holds
-    const release = isRead ? await largeBodies.take(bytes, LARGE_BODY_PATIENCE_MS, this.#context.keyId) : null;
+    const sinceMs = performance.now();
+    const release = isRead ? await largeBodies.take(bytes, this.#patienceMs, this.#context.keyId) : null;
+    if (isRead && release === null && this.#asksToRetryUnread(sinceMs)) return;
     if (release === null) return this.#passThrough('body_too_large', start);
     try {
       const collected = await collectBody(this.#req, limit, start);
@@ -164,6 +178,32 @@ class WireExchange {
     } finally {
       release();
     }
+  }
+
+  /** Forwarded, the request might have another history than the provider has seen. All clients resend it. */
+  #askToRetry(): void {
+    if (!this.#res.headersSent) this.#res.setHeader('Retry-After', String(RETRY_AFTER_S));
+    sendError(this.#res, 'server_busy', undefined, undefined, this.#options.dialect.error);
+    discardUpload(this.#req);
+    this.#reporter.report(null, false, { kind: 'answered', status: BUSY, error: null });
+  }
+
+  /**
+   * Answers a body that finds no room, if the history in it may be bound. It is not read, so its session stands for the
+   * conversation, and its size for results in it.
+   *
+   * @returns whether it was answered
+   */
+  #asksToRetryUnread(sinceMs: number): boolean {
+    const { dialect, refusals } = this.#options;
+    const { session, account } = this.#context;
+    const declared = Number(this.#req.headers['content-length'] ?? LEAST_BOUND_BYTES);
+    if (dialect.verifiesHistory === 'never' || this.#to.operation.purpose === 'count') return false;
+    if (declared < LEAST_BOUND_BYTES || refusals?.refuses(`unread\n${session || account}`, sinceMs) !== true)
+      return false;
+    this.#reporter.fallbacks.push('asked_to_retry' satisfies FallbackCode);
+    this.#askToRetry();
+    return true;
   }
 
   /** Streams a body unread. */
@@ -185,8 +225,10 @@ class WireExchange {
       return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
+    const sinceMs = performance.now();
     const decoded = await this.#decode(original, isReserved);
     if (decoded.kind === 'unread') {
+      if (decoded.reason === 'overloaded' && this.#asksToRetryUnread(sinceMs)) return;
       this.#reporter.fallbacks.push(decoded.reason);
       return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
@@ -207,7 +249,8 @@ class WireExchange {
   /** @param plain - the decoded body */
   async #pruneAndForward(original: Buffer, plain: Buffer): Promise<void> {
     const { dialect } = this.#options;
-    const { rewritten, changed, dryRun } = await this.#prune(plain);
+    const { rewritten, changed, dryRun, retry } = await this.#prune(plain);
+    if (retry) return this.#askToRetry();
     if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
     if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
       return this.#reporter.report(rewritten, true, await this.#send(original, [], [], rewritten));

@@ -20,7 +20,7 @@ const ORDINARY: PolicyInputs = {
   isShadow: false,
   hasBudget: true,
   historyRefused: false,
-  mayWait: false,
+  waitsFor: 'none',
 };
 
 /** What each situation makes of an ordinary request, where the history is bound and where it is free. */
@@ -43,7 +43,8 @@ const ROWS: readonly [string, Partial<PolicyInputs>, Partial<Policy>, Partial<Po
   ['a count of tokens', { purpose: 'count' }, { newTexts: 'pass' }, { newTexts: 'pass' }],
   ['a compaction', { purpose: 'compact' }, { newTexts: 'pass' }, { newTexts: 'pass' }],
   ['a history that was refused whole', { historyRefused: true }, { history: 're-prune' }, { history: 're-prune' }],
-  ['a store that may come back', { mayWait: true }, { whenHistoryUnknown: 'wait' }, { whenHistoryUnknown: 'wait' }],
+  ['a store that may come back', { waitsFor: 'all' }, { whenHistoryUnknown: 'wait' }, { whenHistoryUnknown: 'wait' }],
+  ['a locked file', { waitsFor: 'bound' }, { whenHistoryUnknown: 'wait' }, {}],
 ];
 
 describe('the policies of a request', () => {

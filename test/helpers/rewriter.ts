@@ -8,6 +8,7 @@ import type { Ownership } from '../../src/core/ownership.ts';
 import type { DirectivesView, RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import type { PipelineOptions } from '../../src/core/request/pipeline-options.ts';
 import { always, type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
@@ -46,6 +47,7 @@ export function openStore(
 
 export interface RewriterParts {
   readonly store?: Store;
+  readonly ownRecords?: PipelineOptions['ownRecords'];
   readonly clock?: Clock;
   readonly minPruneChars?: number;
   readonly minOutputChars?: number;
@@ -114,6 +116,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
       ...(parts.shortMarkers && { shortMarkers: true }),
     },
     memoBytes: 10_000_000,
+    ownRecords: parts.ownRecords,
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
     ...(parts.owners && { owners: parts.owners }),
     ...(directives && { segments: { directives: { known: directives, view: async () => directives() } } }),

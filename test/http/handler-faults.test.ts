@@ -5,10 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { BodyDecoder } from '../../src/proxy/decode-body.ts';
+import { HistoryRefusals } from '../../src/proxy/history-refusals.ts';
 import { LoopGuard } from '../../src/proxy/upstream/headers.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
+import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { openai } from '../../src/wires/providers/all.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
@@ -93,6 +96,47 @@ describe('a request that finds the byte budget exhausted', () => {
     expect(upstream.last.body.equals(sent)).toBe(true);
     await expect.poll(() => reports.slice(1)).toEqual([['overloaded'], ['overloaded']]);
     occupied?.();
+  });
+});
+
+describe('a request that finds no room in memory', () => {
+  const full = { take: async () => null };
+  const large: Partial<WireOptions> = { maxBodyBytes: 10, largeBodies: full };
+
+  it.each([
+    ['messages', { dialect: anthropicMessages, received: full }, 'overloaded_error'],
+    ['responses', { dialect: openaiResponses, received: full }, 'mcp_pruner_error'],
+    ['messages, with a large body', { dialect: anthropicMessages, ...large }, 'overloaded_error'],
+  ])('is to be sent again if the provider may verify its history: %s', async (_name, over, type) => {
+    const reports: unknown[] = [];
+    const onReport: WireOptions['onReport'] = async (report) => {
+      const { status, fallbacks } = await report();
+      reports.push([status, fallbacks]);
+    };
+    let nowMs = performance.now();
+    const refusals = new HistoryRefusals(() => nowMs);
+    const { url, upstream } = await startHandler({ ...over, refusals, onReport });
+    const { status, headers, body } = await send(url, { method: 'POST', body: BODY });
+    expect([status, headers['retry-after'], upstream.requests.length]).toEqual([503, '5', 0]);
+    const { error } = JSON.parse(body.toString('utf8'));
+    expect(error).toMatchObject({ type, message: expect.stringContaining('Send the request again in a few seconds') });
+    await expect.poll(() => reports).toEqual([[503, ['asked_to_retry']]]);
+    nowMs += 46_000;
+    expect((await send(url, { method: 'POST', body: BODY })).status).toBe(200);
+    expect(upstream.last.body.equals(BODY)).toBe(true);
+  });
+
+  it('passes unread if nothing verifies it, or if nothing in it could have been cut', async () => {
+    const small = Buffer.from('{"model":"m","messages":[]}');
+    for (const [over, sent] of [
+      [{ received: full }, BODY],
+      [large, BODY],
+      [{ dialect: anthropicMessages, received: full }, small],
+    ] as const) {
+      const { url, upstream } = await startHandler({ refusals: new HistoryRefusals(), ...over });
+      expect((await send(url, { method: 'POST', body: sent })).status).toBe(200);
+      expect(upstream.last.body.equals(sent)).toBe(true);
+    }
   });
 });
 

@@ -1,17 +1,33 @@
 import { describe, expect, it } from 'vitest';
+import { OwnRecordsFile } from '../../src/app/own-records.ts';
+import { WriteBehind } from '../../src/base/write-behind.ts';
+import { TIMED_OUT } from '../../src/core/decide/time-limits.ts';
 import type { Store } from '../../src/core/ports.ts';
+import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
+import { HistoryUnknown } from '../../src/core/sent/history-unknown.ts';
+import type { OwnRecords } from '../../src/core/sent/records.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
+import { HistoryRefusals, isMomentary } from '../../src/proxy/history-refusals.ts';
 import { PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
+import { Frames } from '../../src/proxy/websocket/frames.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
+
+interface ReplicaOptions {
+  readonly maxMs?: number;
+  readonly maxBytes?: number;
+  readonly ownRecords?: OwnRecords;
+  readonly refusals?: HistoryRefusals;
+}
 
 /** A store that several replicas share, and that can be away. */
 class SharedStore {
@@ -59,18 +75,23 @@ class SharedStore {
     for (const resolve of this.#waiting.splice(0)) resolve(isBack);
   }
 
-  /** A proxy that knows of conversations what it was sent itself. */
-  replica(dialect: Dialect, { maxMs = 600_000, maxBytes = 1e9 } = {}) {
-    const step = new PruneStep({
-      rewriter: openPipeline({ store: this.asked }),
+  optionsOf({ maxMs = 600_000, maxBytes = 1e9, ownRecords, refusals = new HistoryRefusals() }: ReplicaOptions = {}) {
+    return {
+      rewriter: openPipeline({ store: this.asked, ...(ownRecords && { ownRecords }) }),
       modeOf: () => ({ enabled: true, shadow: false }),
       maxBodyBytes: 1e8,
       budget: new ByteBudget(1e8),
       lateBudget: new ByteBudget(0),
       timeoutMs: 60_000,
       storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
+      refusals,
       onFailure: () => {},
-    });
+    };
+  }
+
+  /** A proxy that knows of conversations what it was sent itself. */
+  replica(dialect: Dialect, options: ReplicaOptions = {}) {
+    const step = new PruneStep(this.optionsOf(options));
     return (body: Buffer, more: Partial<IncomingRequest> = {}) => step.prune(NO_CONTEXT, { body, dialect, ...more });
   }
 }
@@ -154,7 +175,8 @@ describe.each([
     store.end(false);
     const others = [store.replica(dialect, { maxMs: 0 }), store.replica(dialect, { maxBytes: 1_000 })];
     for (const one of [going, ...others.map((replica) => replica(of(OLD, NEW)))]) {
-      expect(await one).toMatchObject({ changed: null, fallbacks: ['store_unreachable'] });
+      const raw = dialect === openaiChat ? [] : ['history_raw'];
+      expect(await one).toMatchObject({ changed: null, fallbacks: ['store_unreachable', ...raw] });
     }
     expect(store.waiting).toBe(0);
   });
@@ -172,6 +194,131 @@ describe.each([
     expect(store.waiting).toBe(0);
   });
 });
+
+describe('a request whose bound history is only in a store that stays locked', () => {
+  it.each([
+    { dialect: anthropicMessages, of: messages, isRetried: true },
+    { dialect: openaiChat, of: chat, isRetried: undefined },
+  ])('is to be sent again, unless nothing verifies it: $isRetried', async ({ dialect, of, isRetried }) => {
+    const store = new SharedStore();
+    await store.replica(dialect)(of(OLD));
+    store.reason = 'locked';
+    const replica = store.replica(dialect, { maxMs: 0 });
+    const { retry, changed, fallbacks } = await replica(of(OLD, NEW));
+    expect([retry, changed]).toEqual([isRetried, null]);
+    expect(fallbacks).toEqual(isRetried ? ['asked_to_retry'] : ['store_locked']);
+    expect((await replica(of(NEW))).retry).toBeUndefined(); // its first request
+    expect((await replica(of(OLD, NEW), { purpose: 'count' })).retry).toBeUndefined();
+    expect((await replica(of('short', NEW))).retry).toBeUndefined(); // nothing that could have been cut
+    for (const reason of ['unreachable', 'full', 'corrupt', 'newer_schema']) {
+      store.reason = reason;
+      expect([reason, (await replica(of(OLD, NEW))).retry]).toEqual([reason, undefined]);
+    }
+  });
+
+  it('is forwarded whole after 45 seconds of refusals, while other conversations still have theirs', async () => {
+    const store = new SharedStore();
+    await store.replica(anthropicMessages)(messages(OLD));
+    store.reason = 'locked';
+    let nowMs = performance.now();
+    const refusals = new HistoryRefusals(() => nowMs);
+    const replica = store.replica(anthropicMessages, { maxMs: 0, refusals });
+    const outcomes: (readonly string[])[] = [];
+    const ask = async (body: Buffer) => outcomes.push((await replica(body)).fallbacks);
+    await ask(messages(OLD, NEW));
+    nowMs += 44_000;
+    await ask(messages(OLD, NEW));
+    nowMs += 2_000;
+    await ask(messages(OLD, NEW));
+    const [retry, raw] = [['asked_to_retry'], ['store_locked', 'history_raw']];
+    expect(outcomes).toEqual([retry, retry, raw]);
+    expect(refusals.refuses('another conversation', nowMs)).toBe(true);
+  });
+
+  it('is refused only for a lock or a time-out', () => {
+    const refused = (cause: unknown) => isMomentary(new HistoryUnknown(cause, 'c'));
+    expect([refused(TIMED_OUT), refused(new StoreUnavailable('locked'))]).toEqual([true, true]);
+    expect([refused(new StoreUnavailable('unreachable')), refused(new Error('other'))]).toEqual([false, false]);
+  });
+
+  it('is repeated without a retry if this replica has sent it, even before a restart', async () => {
+    const store = new SharedStore();
+    const file = openStore();
+    const failures: unknown[] = [];
+    const own = () =>
+      new OwnRecordsFile({
+        ...{
+          open: async () => ({ ...fileOf(file), close: async () => {} }),
+          behind: new WriteBehind(),
+          clock: { nowMs: () => 0 },
+        },
+        onFailure: (_reason, cause) => failures.push(cause),
+      });
+    const before = own();
+    const sent = (await store.replica(anthropicMessages, { ownRecords: before })(messages(OLD))).changed;
+    for (const reason of ['locked', 'unreachable']) {
+      store.reason = reason;
+      const ownRecords = reason === 'locked' ? before : own();
+      if (reason === 'unreachable') expect(await written(file)).toBeGreaterThan(0);
+      const { changed, retry } = await store.replica(anthropicMessages, { maxMs: 0, ownRecords })(messages(OLD, NEW));
+      expect(retry).toBeUndefined();
+      expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+      await ownRecords.close();
+    }
+    expect(failures).toEqual([]);
+  });
+
+  it('is answered with an error event in a frame', async () => {
+    const store = new SharedStore();
+    store.reason = 'locked';
+    const replies: string[] = [];
+    const statuses: number[] = [];
+    const frames = new Frames(
+      {
+        ...store.optionsOf({ maxMs: 0 }),
+        ...{ dialect: openaiResponses, refused: new RefusedConversations(store.asked), newRequestId: () => 'id' },
+        onReport: (report) => void statuses.push(report().status),
+        clock: { nowMs: () => 0 },
+        onNotUnderstood: () => {},
+      },
+      {
+        context: NO_CONTEXT,
+        begun: { requestId: '', project: '', session: '', client: '', caller: '', accountId: '' },
+        ...{ fields: [], foreign: false, cloud: 'openai' },
+        ...{ send: () => {}, reply: (text) => void replies.push(text.toString('utf8')), onClosed: () => {} },
+      },
+    );
+    const input = [
+      { role: 'user', content: 'Why did the payment fail?' },
+      { type: 'reasoning', id: 'r', summary: [], encrypted_content: 'thought' },
+      { type: 'function_call', call_id: 'c', name: 'bash', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: OLD },
+      { role: 'assistant', content: 'It was refused.' },
+      { role: 'user', content: 'Go on.' },
+    ];
+    const frame = Buffer.from(JSON.stringify({ type: 'response.create', model: 'gpt-6.2-sol', input }));
+    expect(await frames.fromClient(frame, false)).toBeNull();
+    expect(replies.map((text) => JSON.parse(text))).toMatchObject([
+      { type: 'error', status: 503, error: { code: 'server_busy' } },
+    ]);
+    expect([statuses, frames.isBusy]).toEqual([[503], false]);
+  });
+});
+
+/** The store behind the file of a replica, which other replicas of a test use as well. */
+function fileOf(file: ReturnType<typeof openStore>): Pick<Store, 'findSent' | 'commit' | 'sweep'> {
+  return {
+    findSent: (prefixes) => file.findSent(prefixes),
+    commit: (batch, waitMs) => file.commit(batch, waitMs),
+    sweep: () => file.sweep(),
+  };
+}
+
+/** Number of records in a file. */
+async function written(file: ReturnType<typeof openStore>): Promise<number> {
+  const [row] = await file.sql.all<{ count: number }>('SELECT count(*) AS count FROM main.sent');
+  return Number(row?.count ?? 0);
+}
 
 describe('a history that a provider refused whole while the store is unreachable', () => {
   it('is resent with its inferred cuts, and new texts stay whole', async () => {

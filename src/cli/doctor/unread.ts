@@ -37,6 +37,20 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     ],
   ],
   [
+    'asked_to_retry',
+    [
+      'requests were answered with 503, because a lock, a time-out or a lack of memory hid how their history was sent',
+      'clients send them again; look for what locks the store, or give the process a larger heap',
+    ],
+  ],
+  [
+    'history_raw',
+    [
+      'requests were forwarded whole, because the store could not say how their history was sent',
+      'their provider may refuse a history that was cut before; look for what keeps the store away',
+    ],
+  ],
+  [
     'upgrade_refused',
     [
       'WebSockets were refused: only /v1/responses supports them',

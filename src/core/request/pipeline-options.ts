@@ -7,6 +7,7 @@ import type { KeptAnswers } from '../ports/answers.ts';
 import type { SegmentPorts } from '../ports/segments.ts';
 import type { Traces } from '../ports/traces.ts';
 import type { Clock, Store } from '../ports.ts';
+import type { OwnRecords } from '../sent/records.ts';
 import type { ShortTools } from '../sent/short-tools.ts';
 import type { FindSettings } from './found-text.ts';
 import type { RefusedConversations } from './provider-verdicts.ts';
@@ -30,6 +31,8 @@ export interface PipelineOptions {
   readonly answers?: KeptAnswers;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership;
+  /** Records of sent messages in a file of this process. Absent if the store itself is a file. */
+  readonly ownRecords?: OwnRecords | undefined;
   readonly onFailure: FailureReporter;
   /** Memory limit for remembered bodies, in bytes. */
   readonly memoBytes: number;

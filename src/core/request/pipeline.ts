@@ -60,7 +60,7 @@ export class RequestPipeline {
     const { findOf, turns = new Turns() } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
-    this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
+    this.#sent = new SentMemory(store, memoBytes * SENT_SHARE, options.ownRecords);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#late = new LateRecords(store, onFailure);
     this.#accepted = new AcceptedCuts(this.#late, this.#sent);
@@ -243,7 +243,13 @@ export class RequestPipeline {
     const { read, known, policy } = request;
     if (policy.unchanged !== undefined) return unchangedRequest(request);
     if (this.#options.refused.covers(read)) return refusedRequest(request);
-    if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
+    if (policy.whenHistoryUnknown === 'wait' && known.unknown) {
+      const { shownId, conversationId } = read;
+      throw new HistoryUnknown(
+        known.failure,
+        request.binding === 'free' ? null : `${request.scope.project}\n${shownId || conversationId}`,
+      );
+    }
     return policy.newTexts === 'prune' && this.#isHeldOut(request) ? controlGroupRequest(request) : null;
   }
 

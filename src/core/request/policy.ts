@@ -57,8 +57,8 @@ export interface PolicyInputs {
   readonly hasBudget: boolean;
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. */
   readonly historyRefused: boolean;
-  /** The caller can wait until the store is available again. */
-  readonly mayWait: boolean;
+  /** Which histories the caller waits for until the store is available again. */
+  readonly waitsFor: 'all' | 'bound' | 'none';
 }
 
 /** The policy of an ordinary request. */
@@ -74,17 +74,15 @@ export function always(policy: Policy): Policies {
  * current settings.
  */
 export function policiesFor(inputs: PolicyInputs): Policies {
-  const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = inputs;
+  const { purpose, isOff, isShadow, hasBudget, historyRefused, waitsFor } = inputs;
   const isPruned = !isOff && !isShadow && hasBudget;
   const newTexts = (whole: Policy['newTexts']) => (purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole);
-  const rest = {
-    history: historyRefused ? 're-prune' : 'replay',
-    whenHistoryUnknown: mayWait ? 'wait' : 'pass',
-  } as const;
+  const history = historyRefused ? 're-prune' : 'replay';
+  const whenUnknown = (waits: boolean) => ({ history, whenHistoryUnknown: waits ? 'wait' : 'pass' }) as const;
   const unchanged = isOff ? 'off' : isShadow && hasBudget ? 'dry-run' : undefined;
   return {
-    free: { newTexts: newTexts('pass'), ...rest, ...(unchanged && { unchanged }) },
-    bound: { newTexts: newTexts('pass-and-record'), ...rest },
+    free: { newTexts: newTexts('pass'), ...whenUnknown(waitsFor === 'all'), ...(unchanged && { unchanged }) },
+    bound: { newTexts: newTexts('pass-and-record'), ...whenUnknown(waitsFor !== 'none') },
   };
 }
 

@@ -5,7 +5,14 @@
 export class HistoryUnknown extends Error {
   override readonly name = 'HistoryUnknown';
 
-  constructor(cause: unknown) {
+  /**
+   * The conversation, if a provider may verify its history and a result that could have been cut was answered; otherwise
+   * `null`. Sent whole, such a history would differ from what the provider has seen.
+   */
+  readonly boundConversation: string | null;
+
+  constructor(cause: unknown, boundConversation: string | null = null) {
     super('history_unknown', { cause });
+    this.boundConversation = boundConversation;
   }
 }

@@ -82,6 +82,14 @@ interface Known {
   readonly failure: unknown;
 }
 
+/** Records that this process has written or read, in a file of its own. */
+export interface OwnRecords {
+  /** Never rejects. */
+  find(prefixes: readonly string[]): Promise<ReadonlyMap<string, SentMessage>>;
+  /** Returns at once; the records are written later. */
+  add(messages: readonly SentMessage[]): void;
+}
+
 /**
  * Records of sent messages. The store is authoritative; records written or read by this process are cached for when the
  * store is unavailable.
@@ -89,10 +97,15 @@ interface Known {
 export class SentMemory {
   readonly #store: Pick<Store, 'findSent'>;
   readonly #memory: LRUCache<string, SentMessage>;
+  readonly #own: OwnRecords | undefined;
 
-  /** @param maxBytes - maximum memory, estimated */
-  constructor(store: Pick<Store, 'findSent'>, maxBytes: number) {
+  /**
+   * @param maxBytes - maximum memory, estimated
+   * @param own - asked for what is not in memory if the store cannot be
+   */
+  constructor(store: Pick<Store, 'findSent'>, maxBytes: number, own?: OwnRecords) {
     this.#store = store;
+    this.#own = own;
     this.#memory = new LRUCache({
       maxSize: Math.max(1, Math.floor(maxBytes)),
       sizeCalculation: ({ texts }) =>
@@ -118,16 +131,21 @@ export class SentMemory {
       if (known) sent.set(prefix, known);
       else asked.push(prefix);
     }
-    if (asked.length === 0 || skipReason !== null) return { sent, failure: skipReason };
+    if (asked.length === 0) return { sent, failure: skipReason };
+    let found: ReadonlyMap<string, SentMessage>;
+    let failure = skipReason;
     try {
-      for (const [prefix, message] of await this.#store.findSent(asked, prefetchKeys)) {
-        sent.set(prefix, message);
-        this.#memory.set(prefix, message);
-      }
-      return { sent, failure: null };
-    } catch (failure) {
-      return { sent, failure };
+      found = failure === null ? await this.#store.findSent(asked, prefetchKeys) : await this.#findOwn(asked);
+    } catch (cause) {
+      failure = cause;
+      found = await this.#findOwn(asked);
     }
+    for (const [prefix, message] of found) {
+      sent.set(prefix, message);
+      this.#memory.set(prefix, message);
+    }
+    if (failure === null) this.#own?.add([...found.values()]);
+    return { sent, failure };
   }
 
   /**
@@ -142,8 +160,13 @@ export class SentMemory {
     return sent;
   }
 
+  async #findOwn(prefixes: readonly string[]): Promise<ReadonlyMap<string, SentMessage>> {
+    return (await this.#own?.find(prefixes)) ?? new Map();
+  }
+
   /** Caches stored records of messages that are about to be sent. */
   add(messages: readonly SentMessage[]): void {
     for (const message of messages) this.#memory.set(message.prefix, message);
+    this.#own?.add(messages);
   }
 }

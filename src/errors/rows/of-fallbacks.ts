@@ -31,6 +31,14 @@ export const fallbackTable = {
     about: 'a foreign web page may have sent the request',
     hint: 'It was forwarded unread. MCP_PRUNER_ALLOWED_ORIGINS can list the origin.',
   },
+  asked_to_retry: {
+    about: 'a lock, a time-out or a lack of memory hid how the history was sent, on a wire whose provider checks it',
+    hint: 'It was answered with 503 and Retry-After, for at most 45 seconds a conversation. Look for what locks the store.',
+  },
+  history_raw: {
+    about: 'it was still not known how the history was sent, on a wire whose provider checks it',
+    hint: 'It was forwarded whole, which a provider may refuse if it was cut before. Look for what keeps the store away.',
+  },
   left_alone: {
     about: 'the provider refused an earlier pruned request of this conversation',
     hint: 'The whole conversation is forwarded unchanged.',

@@ -126,7 +126,7 @@ export const errorsOfRequests = {
   server_busy: {
     rpc: null,
     http: 503,
-    about: 'a request under a budget found no room in memory within a minute',
+    about: 'a request under a budget found no room in memory, or it was not known for a moment how a history was sent',
     hint: 'Send the request again in a few seconds. If this happens often, give the process more memory.',
   },
   shutting_down: {

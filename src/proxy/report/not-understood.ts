@@ -10,6 +10,8 @@ const REASONS = new Set([
   'websocket_not_opened',
   'prefix_binding_mismatch',
   'signed_by_client',
+  'asked_to_retry',
+  'history_raw',
 ]);
 
 /**

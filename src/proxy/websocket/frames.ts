@@ -2,7 +2,7 @@ import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
-import { reasonOf } from '../../errors/errors.ts';
+import { errorTable, reasonOf } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
@@ -48,10 +48,14 @@ export interface Connected {
   readonly cloud: ProviderName;
   /** Sends one of the proxy's own messages to the upstream. */
   readonly send: (text: Buffer) => void;
+  /** Sends one of the proxy's own messages to the client. */
+  readonly reply: (text: Buffer) => void;
   /** Called when the connection has ended. */
   readonly onClosed: () => void;
 }
 
+/** Clients send the same request again. */
+const BUSY = 503;
 /** Errors caused by the connection, not by cuts: resending the request unpruned would not help. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
@@ -79,7 +83,7 @@ export class Frames implements BridgeWatch {
     return this.#current !== null;
   }
 
-  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer> {
+  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer | null> {
     if (this.#connected.foreign) return data;
     const type = isBinary ? '' : typeOfFrame(data);
     if (type === '') this.#reportUnread();
@@ -125,7 +129,7 @@ export class Frames implements BridgeWatch {
     this.#options.onNotUnderstood('frame_not_understood');
   }
 
-  async #request(frame: Buffer): Promise<Buffer> {
+  async #request(frame: Buffer): Promise<Buffer | null> {
     const { dialect, newRequestId } = this.#options;
     this.#overlapping = this.#current !== null;
     this.#end(200, 'answered', null);
@@ -139,7 +143,13 @@ export class Frames implements BridgeWatch {
     const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger, countsCorrections, watched };
     this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
-    return pruned.changed ?? frame;
+    if (pruned.retry !== true) return pruned.changed ?? frame;
+    const body = dialect.error(BUSY, 'server_busy', errorTable.server_busy.hint).toString('utf8');
+    this.#connected.reply(
+      Buffer.from(JSON.stringify({ type: 'error', status: BUSY, error: field(parsed(body), 'error') })),
+    );
+    this.#end(BUSY, 'answered', null);
+    return null;
   }
 
   /** @returns whether to forward the event to the client */

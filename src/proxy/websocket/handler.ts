@@ -160,6 +160,7 @@ export class WebSocketHandler {
         foreign,
         cloud: to.provider.name,
         send: (text) => open.bridge.sendUp(text),
+        reply: (text) => open.bridge.sendDown(text),
         onClosed: () => {
           this.#open.delete(open);
           ended?.();

@@ -53,5 +53,6 @@ const ERROR_TYPES = new Map([
   [404, 'not_found_error'],
   [413, 'request_too_large'],
   [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
   [529, 'overloaded_error'],
 ]);

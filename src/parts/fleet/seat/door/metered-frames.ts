@@ -40,7 +40,9 @@ export class MeteredFrames implements BridgeWatch {
       return null;
     }
     this.#waiting.push(data.length);
-    return watch.fromClient(data, isBinary);
+    const forwarded = await watch.fromClient(data, isBinary);
+    if (forwarded === null) this.#waiting.pop(); // the proxy has answered it
+    return forwarded;
   }
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
