@@ -55,8 +55,6 @@ export interface Services extends Context, Observers {
   readonly recall: Recall;
   /** Puts old results aside while the provider's cache is cold. */
   readonly cold: Cold;
-  /** Decides about sample texts of each kind in the background, so that no request waits for code compilation. */
-  warmUp(): void;
   /** Called for each request; the store's upkeep waits for a pause between requests. */
   onRequest(): void;
   health(): HealthReport;
@@ -107,7 +105,6 @@ export function openServices(
     idempotency: openIdempotency(context),
     projectBook,
     recall: openRecall(context, flushSeen, cold),
-    warmUp: () => warmUpOnce(context, deciding),
     onRequest: () => upkeep.request(),
     health: () => context.health(scorer?.state),
     async close() {
@@ -129,17 +126,17 @@ function openDeciding(context: Context) {
   const scorer = openBackend(context);
   const turns = new Turns();
   const decider = new WorkerDecider({
-    mainThread: new MainThreadDecider(turns),
+    mainThread: new MainThreadDecider(turns, () => warmUpOnce(context, turns)),
     onFailure: failures.of('pruning'),
   });
   return { scorer, turns, decider, decisionCache: decisionCacheOf(settings, store, clock, decider) };
 }
 
-function warmUpOnce({ edition, failures }: Context, { decider, turns }: ReturnType<typeof openDeciding>): void {
-  if (edition.warmsUp === false) return;
-  decider.warmUp();
-  if (!isWarm) warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
+/** Decides about a text of each kind after the first text of a request, so that later ones find the code compiled. */
+function warmUpOnce({ edition, failures }: Context, turns: Turns): void {
+  if (isWarm || edition.warmsUp === false) return;
   isWarm = true;
+  warmUpInTurns(turns).catch((cause: unknown) => failures.of('pruning')('not_warmed_up', cause));
 }
 
 async function warmUpInTurns(turns: Turns): Promise<void> {

@@ -92,7 +92,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => services.warmUp()),
+    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
     health: () => ({ ...services.health(), routes: rest.state(), ...healthOf(wires) }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),

@@ -133,7 +133,6 @@ async function openProduct(
     import('./tools.ts'),
   ]);
   const services = openServices(await openContext(base));
-  services.warmUp();
   const faces = facesOf(tools);
   const door = await openDoor(base);
   const place = { url: door && (() => door.url), faces, mayStart: true };

@@ -19,14 +19,19 @@ export interface Decider {
 /** Decides on the main thread, yielding to other work between time slices. */
 export class MainThreadDecider implements Decider {
   readonly #turns: Turns;
+  readonly #onDecided: () => void;
 
-  /** @param turns - scheduler shared by all long-running work on this thread */
-  constructor(turns = new Turns()) {
+  /**
+   * @param turns - scheduler shared by all long-running work on this thread
+   * @param onDecided - called after each decision; must not throw
+   */
+  constructor(turns = new Turns(), onDecided = (): void => undefined) {
     this.#turns = turns;
+    this.#onDecided = onDecided;
   }
 
   decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision> {
-    return this.#turns.run(() => decide(job, key, limitReached(limit), scores));
+    return this.#turns.run(() => decide(job, key, limitReached(limit), scores)).finally(this.#onDecided);
   }
 }
 

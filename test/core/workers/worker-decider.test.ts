@@ -134,21 +134,6 @@ describe('a large text', () => {
   });
 });
 
-describe('the warm-up', () => {
-  it('starts one thread, which decides the first large text', async () => {
-    const { ask, mainThread, decider } = open({
-      program: program(
-        `import { threadId } from 'node:worker_threads';
-         parentPort.on('message', ({ key }) => parentPort.postMessage({ decision: { key, threadId } }));`,
-      ),
-    });
-    for (let i = 0; i < 3; i++) decider.warmUp();
-    const decisions = [await ask(LARGE), await ask(LARGE)];
-    expect(new Set(decisions.map((decision) => Reflect.get(decision, 'threadId'))).size).toBe(1);
-    expect(mainThread.jobs).toEqual([]);
-  });
-});
-
 describe('small texts', () => {
   it('are decided on this thread', async () => {
     const { ask, mainThread } = open();

@@ -49,7 +49,7 @@ interface Waiting {
 
 /**
  * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and time limits
- * are enforced. The first worker starts with the process, further ones on demand. Workers never keep the process alive.
+ * are enforced. Workers start on demand, and never keep the process alive.
  */
 export class WorkerDecider implements Decider {
   readonly #options: WorkerDeciderOptions;
@@ -82,12 +82,6 @@ export class WorkerDecider implements Decider {
       this.#waiting.push({ job, key, limit, opinions, settle });
       this.#next();
     });
-  }
-
-  /** Starts a worker early, so that the first large text does not wait for code compilation. */
-  warmUp(): void {
-    const worker = this.#all.size === 0 ? this.#start() : null;
-    if (worker) this.#idle.push(worker);
   }
 
   /** Terminates all workers; waiting texts are handled on the main thread. */
