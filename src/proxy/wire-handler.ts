@@ -21,7 +21,8 @@ import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
 import { headerIn, requestHeaders } from './upstream/headers.ts';
-import { type Exchange, REFUSALS, Refusal } from './upstream/pass-on.ts';
+import type { Exchange } from './upstream/pass-on.ts';
+import { REFUSALS, Refusal } from './upstream/refusal.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions, ReporterOptions {
