@@ -84,6 +84,39 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
   };
 }
 
+/** Facts of another request with the same body. Written out, because a spread of so many fields is slow. */
+export function againFacts(facts: RequestFacts, requestId: string, conversationId: string): RequestFacts {
+  return {
+    requestId,
+    atMs: 0,
+    usage: null,
+    answerTokens: undefined,
+    project: facts.project,
+    wire: facts.wire,
+    cloud: facts.cloud,
+    keyId: facts.keyId,
+    client: facts.client,
+    conversationId,
+    model: facts.model,
+    arm: facts.arm,
+    tools: facts.tools,
+    system: facts.system,
+    summary: facts.summary,
+    messages: facts.messages,
+    bytes: facts.bytes,
+    cacheUpTo: facts.cacheUpTo,
+    cacheHourUpTo: facts.cacheHourUpTo,
+    retentionHours: facts.retentionHours,
+    texts: facts.texts,
+    regrets: facts.regrets,
+    lineage: facts.lineage,
+    newest: facts.newest,
+    summarised: facts.summarised,
+    fresh: facts.fresh,
+    work: facts.work,
+  };
+}
+
 /**
  * Facts of a request that was forwarded unpruned: savings are negated, so that the counterfactual bill is the pruned
  * one.
