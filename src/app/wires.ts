@@ -324,7 +324,6 @@ async function handlerOptions(
     },
     onReport: (report, bytes) => reporter.report(report, bytes),
     keepsLedger: true,
-    countsCorrections: settings.corrections,
     seen: services.seen,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),

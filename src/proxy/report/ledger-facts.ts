@@ -26,8 +26,6 @@ export interface Circumstances {
   readonly client?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
-  /** Whether to count words with which the user corrects the model. */
-  readonly countsCorrections?: boolean | undefined;
 }
 
 const CACHE_CONTROL = '"cache_control"';
@@ -80,7 +78,7 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
     newest: [newestOf(rewritten)],
     summarised: isSummary(rewritten) || undefined,
     fresh,
-    work: workOf(rewritten, fresh.answerFrom ?? tail, about.countsCorrections === true),
+    work: workOf(rewritten, fresh.answerFrom ?? tail),
   };
 }
 
