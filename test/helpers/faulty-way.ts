@@ -10,14 +10,24 @@ export interface FaultyWay {
   /** Ends all connections and refuses new ones. */
   cut(): void;
   mend(): void;
+  /** New connections lead to another server. */
+  lead(url: string): void;
   /** Ends each connection that says this. */
   refuse(word: string): void;
 }
 
+function parse(url: string): URL {
+  return new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/'));
+}
+
+function socketOf({ searchParams }: URL): string {
+  return join(searchParams.get('host') ?? '', '.s.PGSQL.5432');
+}
+
 /** Opens a port in front of the socket that a URL of the tests leads to. */
 export async function faultyWay(url: string): Promise<FaultyWay> {
-  const parsed = new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/'));
-  const socketPath = join(parsed.searchParams.get('host') ?? '', '.s.PGSQL.5432');
+  const parsed = parse(url);
+  let socketPath = socketOf(parsed);
   const sockets = new Set<Socket>();
   let isCut = false;
   let refusedWord: string | null = null;
@@ -59,6 +69,9 @@ export async function faultyWay(url: string): Promise<FaultyWay> {
     cut,
     mend: () => {
       isCut = false;
+    },
+    lead: (to) => {
+      socketPath = socketOf(parse(to));
     },
     refuse: (word) => {
       refusedWord = word;

@@ -93,8 +93,17 @@ export class PostgresServer {
     return this.#child?.pid;
   }
 
-  /** Makes the folder of the data; once, before the first start. */
-  init(): void {
+  /** Takes over a copy of the data of another server that does not run; once, instead of `init`. */
+  adopt({ folder }: PostgresServer): void {
+    const data = this.#prepared();
+    cpSync(join(folder, 'data'), data, { recursive: true });
+    chmodSync(data, 0o700);
+    const owner = ownerOfServer();
+    if (owner) spawnSync('chown', ['-R', `${owner.uid}:${owner.gid}`, data]);
+  }
+
+  /** Makes an empty folder for the data, and programs that the server's user can run. @returns the folder */
+  #prepared(): string {
     const owner = ownerOfServer();
     chmodSync(this.folder, 0o755);
     const data = join(this.folder, 'data');
@@ -103,6 +112,13 @@ export class PostgresServer {
     if (owner) chownSync(this.folder, owner.uid, owner.gid);
     if (owner && !openToAll(this.#programs.initdb))
       this.#programs = copied(this.#programs, join(this.folder, 'programs'));
+    return data;
+  }
+
+  /** Makes the folder of the data; once, before the first start. */
+  init(): void {
+    const data = this.#prepared();
+    const owner = ownerOfServer();
     const flags = ['-D', data, '-U', 'pruner', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
     const { status, stderr, error } = spawnSync(this.#programs.initdb, flags, {
       ...owner,
