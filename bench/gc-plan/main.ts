@@ -162,6 +162,8 @@ function noting(): Record<string, number> {
       wanted: rest.path,
       edited: [],
       exempt: false,
+      hashes: [],
+      copies: [],
     };
   });
   const store = { note: () => Promise.resolve() } as unknown as ConstructorParameters<typeof Recorder>[0]['store'];

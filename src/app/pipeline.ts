@@ -35,7 +35,6 @@ export interface RewriterParts
     | 'owners'
     | 'turns'
     | 'isHeldOut'
-    | 'mayHoldOut'
     | 'findOf'
     | 'traces'
     | 'shortTools'
@@ -75,7 +74,6 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     turns,
     findOf: parts.findOf,
     isHeldOut,
-    mayHoldOut: parts.mayHoldOut,
     shortTools: parts.shortTools,
     traces: parts.traces,
   });
@@ -88,6 +86,7 @@ export function findSettingsOf(settings: Settings): FindSettings {
     minOutputChars: settings.minOutputChars,
     maxInputChars: settings.maxInputChars,
     limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
+    repeats: settings.repeats,
     reasonLanguage: settings.reasonLanguage,
     neverPruneTool: globs([...ALWAYS_WHOLE, ...settings.neverPruneTools]),
     neverPrunePath: globs(settings.neverPrunePaths),

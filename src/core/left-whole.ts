@@ -9,6 +9,8 @@ const WORDS: Readonly<Record<string, string>> = {
   input_too_large: 'it is larger than max_input_chars',
   internal_error: 'ranking it failed',
   reread: 'the agent asked for it a second time',
+  repeat_read_again: 'the agent read the same place again after a repeat was cut',
+  copy_gone: 'the earlier result with the same lines is gone',
   named: 'the user or the plan names the file',
   report: 'it is a report from another agent',
   window: 'the agent asked for these lines by number',

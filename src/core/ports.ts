@@ -60,6 +60,8 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool that returned the text, or `''`. */
   readonly tool: string;
+  /** Hashes of earlier texts that show the cut lines; the cuts apply only while these are sent whole. */
+  readonly copies?: readonly string[];
   /** Other inputs of the decision, for explaining it; absent if nothing was ranked or an older version stored it. */
   readonly basis?: DecisionBasis | undefined;
 }
@@ -193,11 +195,6 @@ export interface Store {
    * store ignores it
    */
   findSent(prefixes: readonly string[], prefetchKeys?: () => readonly string[]): Promise<Map<string, SentMessage>>;
-  /**
-   * Whether there is certainly no record of sent messages under any of these prefixes, answered at once with one
-   * statement. `false` if there is one, or the store cannot answer now. Absent if it never answers at once.
-   */
-  hasNoSent?(prefixes: readonly string[]): boolean;
   /** The unexpired prune behind an id, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The unexpired original text behind an id, exact to the UTF-16 unit, or `null`. */

@@ -4,6 +4,7 @@ import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
+import { withoutReferredTo } from './referred-to.ts';
 import { type StayingOptions, stayingIn } from './staying.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
@@ -71,7 +72,9 @@ export class ContextBudget implements Collector {
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
-    const { chosen, tokens: freed } = planOf(candidates.sort(byPruningOrder), tokens - budget * DOWN_TO);
+    const plan = planOf(candidates.sort(byPruningOrder), tokens - budget * DOWN_TO);
+    const chosen = withoutReferredTo(plan.chosen, request.segments);
+    const freed = chosen.reduce((sum, candidate) => sum + candidate.tokens, 0);
     const key = conversationKey(scope.project, request.conversationId);
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);

@@ -2,6 +2,7 @@ import { BoundedMap } from '../base/bounded-map.ts';
 import type { CollectedRequest, Collector, OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { conversationKey } from './keys.ts';
 import { newestOf, turnsOf } from './newest.ts';
+import { withoutReferredTo } from './referred-to.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
 
@@ -46,7 +47,7 @@ export class PayingSteps implements Collector {
 
   async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens } = over;
-    const best = bestOf(seenAgain(request), turnsOf(request), over);
+    const best = bestOf(withoutReferredTo(seenAgain(request), request.segments), turnsOf(request), over);
     const after = tokens - (best?.freed ?? 0);
     this.#next.set(
       conversationKey(scope.project, request.conversationId),

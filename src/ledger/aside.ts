@@ -18,16 +18,27 @@ interface AsideBasis extends Pick<BillBasis, 'price' | 'calibration'> {
  * @param known - the state after the request, for the next bill
  */
 export function asideOf(
-  { messages, wouldBeAside = 0 }: RequestFacts,
+  facts: RequestFacts,
   { wouldBeAside: wouldBe = 0 }: Known,
   usage: TokenCounts,
-  { price, calibration, layout, cached }: AsideBasis,
+  basis: AsideBasis,
 ): Saving {
-  if (wouldBe > 0) return wouldSave(wouldBe * calibration, wouldBeAside > 0, usage, price);
-  if (!messages.some(({ aside }) => aside)) return { tokens: 0, dollars: 0 };
+  const { price, calibration } = basis;
+  if (wouldBe > 0) return wouldSave(wouldBe * calibration, (facts.wouldBeAside ?? 0) > 0, usage, price);
+  return partOf(facts, 'aside', usage, basis);
+}
+
+/** Additional cost of a request without a part of its cuts. */
+export function partOf(
+  { messages }: RequestFacts,
+  part: 'aside' | 'repeated',
+  usage: TokenCounts,
+  { price, layout, cached }: Omit<AsideBasis, 'calibration'>,
+): Saving {
+  if (!messages.some((message) => message[part])) return { tokens: 0, dollars: 0 };
   const removed = layout.removed.map((tokens, i) => {
-    const { aside = 0, removed: all = 0 } = messages[i] ?? {};
-    return all > 0 ? (tokens * aside) / all : 0;
+    const { [part]: own = 0, removed: all = 0 } = messages[i] ?? {};
+    return all > 0 ? (tokens * own) / all : 0;
   });
   const own = { ...layout, removed };
   const whole = readUpTo(withoutCuts(usage, own), cached);

@@ -1,6 +1,8 @@
 import type { BilledFigures, TokenCounts } from '../core/ports/ledger.ts';
+
 import type { ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts';
-import { asideOf } from './aside.ts';
+import { asideOf, partOf } from './aside.ts';
+
 import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
 import { clearsAlike, follows, type Known, layOut, NO_TOKENS, removedIn, shared, withoutCuts } from './known.ts';
 import { missOf, noMiss } from './misses.ts';
@@ -13,6 +15,8 @@ export interface Bill extends BilledFigures {
   readonly without: TokenCounts;
   /** Results that were (or would be) put aside: the additional cost of the request with them. */
   readonly aside: Saving;
+  /** Repeats that were cut: the additional cost of the request with them. */
+  readonly repeated: Saving;
   /** Index of the first message that occurs in no known earlier request. */
   readonly newFrom: number;
   /** Price of a token that is new in this request, in dollars. */
@@ -88,6 +92,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
     removed: removedIn(layout),
     removedNew: removedIn(layout, newFrom),
+    repeated: partOf(facts, 'repeated', usage, { price, layout, cached: 0 }),
     aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
     newFrom,
     entering: price && entering(usage, price),

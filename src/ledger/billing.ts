@@ -6,12 +6,13 @@ import { type Bill, billOf, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
   type ConversationState,
+  countWork,
   decodeConversation,
   encodeConversation,
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, coldSums, regretSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import { brokenSums, coldSums, regretSums, repeatSums, textSums, turnSums, WaitingSums } from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -134,7 +135,7 @@ export class Billing {
     const regrets = facts.regrets.filter(isNew);
     // a repeated request shows the same work again
     const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
-    const work = isSeen ? undefined : facts.work;
+    const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
     const would = shadow ? wouldBe(bill) : null;
     const share = shadow ? 0 : scale.deviation;
@@ -143,12 +144,13 @@ export class Billing {
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
+    if (bill.repeated.dollars !== 0) this.#sums.add(repeatSums(facts, { dollars: bill.repeated.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
     for (const regret of regrets) this.#sums.add(regretSums(turn, regret, entering));
     this.billed.push({ turn, entering });
     if (facts.conversationId === '') return;
-    const value = nextState(state, from, bill.known, facts, entering);
+    const value = nextState(state, from, bill.known, facts, entering, workState);
     const { lineage = '', atMs } = facts;
     this.#change(name, lineage, atMs, value);
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });

@@ -72,11 +72,23 @@ export interface Counted extends NewTokens {
  * @param entering - price of a new token, in dollars
  */
 export function textSums(about: About, texts: readonly TextFacts[], entering: number): SumGroup[] {
-  return texts.map(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
+  return texts.flatMap(({ tool, kind, cut, tokensBefore, tokensAfter, linesCut = 0 }) => {
     const removed = tokensBefore - tokensAfter;
     const fields = { texts: 1, cut: cut ? 1 : 0, tokens: tokensBefore, removed, saved: removed * entering };
-    return toolSums(about, tool, kind, fields);
+    const sums = toolSums(about, tool, kind, fields);
+    if (kind !== REPEAT) return sums;
+    const isCut = cut ? 1 : 0;
+    const repeats = { texts: isCut, lines: linesCut, tokens: removed, readAgain: 1 - isCut };
+    return [sums, repeatSums(about, repeats)];
   });
+}
+
+/** Kind of decisions about repeats. Without a cut, the agent read a place again. */
+const REPEAT = 'repeat';
+
+/** Figures about lines that were cut because an earlier result shows them. */
+export function repeatSums({ atMs, project }: About, fields: SumGroup['fields']): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'repeat', key: '', fields };
 }
 
 type About = Pick<LedgerTurn, 'atMs' | 'project'>;

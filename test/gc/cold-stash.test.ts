@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { isFailed } from '../../src/base/failed-result.ts';
 import type { HeadSums } from '../../src/core/ports/segments.ts';
 import { checksumsOf } from '../../src/core/request/head-sums.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import { isFailed } from '../../src/gc/staying.ts';
 import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -574,6 +574,7 @@ function turnOf(conversationId: string, atMs: number) {
       missDollars: 0,
       missAt: 0,
     },
-    ...{ regretTokens: 0, regretDollars: 0, userMessages: 0, calls: 0, recoveries: 0 },
+    ...{ regretTokens: 0, regretDollars: 0, userMessages: 0, corrections: 0, calls: 0, callsAgain: 0, recoveries: 0 },
+    ...{ edits: 0, failedEdits: 0, redTests: 0, turnedGreen: 0 },
   };
 }

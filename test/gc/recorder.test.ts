@@ -56,6 +56,8 @@ function request(ids: readonly string[], over: Partial<ReadSegments> = {}): Read
         exempt: false,
         directed: null,
         pruneIds: [],
+        hashes: [],
+        copies: [],
       }),
     ),
     ...over,

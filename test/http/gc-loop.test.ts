@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ColdStashReport } from '../../src/core/ports/cold-report.ts';
+import type { RepeatReport } from '../../src/core/ports/repeat-report.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { run } from '../cli/fake-io.ts';
 import { Agent, skeleton } from '../gc/agent.ts';
@@ -298,6 +299,27 @@ describe('a budget', () => {
     expect(steps).toHaveLength(1);
     expect(steps[0]).toMatchObject({ project: 'default', requestId: expect.stringMatching(/^[0-9A-Z]{26}$/) });
     expect(Number(steps[0]?.tokensSaved)).toBeGreaterThan(3_000);
+  });
+});
+
+describe('a conversation that reads the same lines twice', () => {
+  it('has its repeats and the place that it read a third time in the report', async () => {
+    const { proxy, agent, dbPath } = await setUp();
+    agent.tool('read_file', { path: 'src/a.ts' }, sourceFile(12));
+    await agent.send('gpt-4o');
+    agent.tool('read_file', { path: 'src/a.ts' }, sourceFile(12));
+    expect(JSON.stringify(messagesOf(await agent.send('gpt-4o')))).toContain('déjà montré: read_file src/a.ts');
+    agent.tool('read_file', { path: 'src/a.ts' }, sourceFile(12));
+    await agent.send('gpt-4o');
+    await proxy.requestLines(3);
+    await proxy.stop();
+    const at = { env: { MCP_PRUNER_DB_PATH: dbPath }, clock: { nowMs: () => Date.now() } };
+    const { repeats } = JSON.parse((await run(['report', '--json'], at)).out) as RepeatReport;
+    expect(repeats).toMatchObject({ texts: 1, read_again: 1 });
+    expect(repeats.lines).toBeGreaterThan(50);
+    expect(repeats.tokens).toBeGreaterThan(400);
+    expect(repeats.usd).toBeGreaterThan(0);
+    expect((await run(['report'], at)).out).toMatch(/Repeats: \d+ lines .* of 1 result stood in an earlier one: saved/);
   });
 });
 

@@ -22,7 +22,8 @@ interface Item {
 function file(name: string): string {
   const bytes = readFileSync(new URL(`../fixtures/wires/codex-websocket/${name}`, import.meta.url));
   const text = (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
-  return text.replaceAll('cat src/inventory.py', 'show src/inventory.py'); // most of a file that is read would stay
+  // without a question, the file would stay whole
+  return text.replaceAll('cmd: \\"cat', 'context_focus_question: \\"How is stock reserved?\\", cmd: \\"cat');
 }
 
 const { frames } = JSON.parse(file('index.json')) as { frames: readonly Recorded[] };

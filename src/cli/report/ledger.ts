@@ -6,6 +6,7 @@ import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
+import { type RepeatReport, repeatLine } from '../../core/ports/repeat-report.ts';
 import type { SeamsReport } from '../../core/ports/seams-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type Call, type Io, painter, printable, textOption } from '../command.ts';
@@ -75,7 +76,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);
   else if (textOption(call, 'html') !== undefined) writeHtml(call, io, ledger);
   else {
-    const rest = contextText(ledger) + seamsText(ledger) + coldText(ledger) + breaksText(ledger);
+    const rest = contextText(ledger) + seamsText(ledger) + coldText(ledger) + repeatText(ledger) + breaksText(ledger);
     const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
     io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
   }
@@ -87,16 +88,16 @@ export async function readLedger(
   call: Call,
   io: Io,
   days: number,
-): Promise<LedgerReport & ContextReport & ColdStashReport & BreaksReport & Partial<SeamsReport>> {
-  const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readPrefixBreaks }] = await Promise.all(
-    [
+): Promise<LedgerReport & ContextReport & ColdStashReport & RepeatReport & BreaksReport & Partial<SeamsReport>> {
+  const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readRepeats }, { readPrefixBreaks }] =
+    await Promise.all([
       import('../../ledger/ledger.ts'),
       import('../../ledger/installed-prices.ts'),
       import('../../ledger/compactions.ts'),
       import('../../ledger/cold-stash.ts'),
+      import('../../ledger/repeats.ts'),
       import('../../ledger/prefix-breaks.ts'),
-    ],
-  );
+    ]);
   const { settings } = readSettings(call, io);
   const prices = pricesOf(settings);
   const sinceDay = sinceDayOf(io, days);
@@ -110,6 +111,7 @@ export async function readLedger(
       ...(await readReport(ledger, query, prices)),
       ...(await readContexts(compactions, query)),
       ...(await readColdFigures(ledger, settings.coldStash, query)),
+      ...(await readRepeats(ledger, query)),
       prefix_breaks: await readPrefixBreaks(ledger, query),
       ...(readSeams && (await readSeams(store, prices, period))),
     };
@@ -119,6 +121,11 @@ export async function readLedger(
 function coldText(ledger: ColdStashReport): string {
   const lines = coldLines(ledger, money);
   return lines.length === 0 ? '' : `\n${lines.join('\n')}\n`;
+}
+
+function repeatText(ledger: RepeatReport): string {
+  const line = repeatLine(ledger, money);
+  return line === '' ? '' : `\n${line}\n`;
 }
 
 /** Smaller amounts of finished work are not reported, in dollars. */

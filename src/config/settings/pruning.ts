@@ -16,6 +16,12 @@ export const pruningSettings = {
     flag: 'mode',
     doc: 'shadow: forwards everything unchanged and reports possible savings.',
   }),
+  repeats: setting({
+    common: true,
+    rule: onOff(),
+    fallback: true,
+    doc: 'Cuts lines of a result that an earlier result of the conversation shows whole; the marker names the place.',
+  }),
   minPruneChars: setting({
     common: true,
     rule: wholeNumber(0),

@@ -41,6 +41,11 @@ export interface Job {
 /** Kinds of decisions that replace a whole text by one marker. */
 export const WHOLE_CUTS: ReadonlySet<string> = new Set(['stashed', 'aside', 'deleted']);
 
+/** Kind of a decision that cuts lines because an earlier result shows them. */
+export const REPEAT = 'repeat';
+/** Why a text is left whole whose place in a file was read again soon after a repeat of it was cut. */
+export const READ_AGAIN = 'repeat_read_again';
+
 /** How a whole text is replaced by one marker. */
 export interface CutWhole {
   /** Overrides the decision key derived from the inputs. */

@@ -11,7 +11,19 @@ import type { HeadSums } from './segments.ts';
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'use' | 'model' | 'key' | 'tool' | 'miss' | 'step' | 'whole' | 'prefix' | 'cold';
+  readonly slice:
+    | 'all'
+    | 'wire'
+    | 'use'
+    | 'model'
+    | 'key'
+    | 'tool'
+    | 'miss'
+    | 'step'
+    | 'whole'
+    | 'prefix'
+    | 'cold'
+    | 'repeat';
   readonly key: string;
   readonly field: string;
   readonly value: number;

@@ -11,6 +11,8 @@ export interface MessageFacts {
   readonly removed: number;
   /** Hash of the replacements, after `*` if a directive (stash, pin) decides; `''` if nothing was cut. */
   readonly cuts: string;
+  /** Part of `removed` that an earlier message shows; absent if none. */
+  readonly repeated?: number;
   /** Part of `removed` that was put aside while the cache was cold; absent if none. */
   readonly aside?: number;
 }
@@ -37,6 +39,8 @@ export interface TextFacts {
   readonly cut: boolean;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Number of cut lines; absent if unknown. */
+  readonly linesCut?: number;
   /** Index of its message. Default: the last one. */
   readonly message?: number;
 }
@@ -56,10 +60,15 @@ export interface RegretFacts {
   readonly recovered?: { readonly ranges: number; readonly lines: number };
 }
 
-/** Counts from the model's last answer on. */
-export interface WorkFacts extends WorkCounts {
+/** Signs of progress from the model's last answer on: counts and hashes, never a text. */
+export interface WorkFacts
+  extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
   /** Index of the first message counted. */
   readonly since: number;
+  /** Hash of name and arguments of each call. */
+  readonly calls: readonly string[];
+  /** Outcomes of test runs, in order. */
+  readonly tests: readonly ('red' | 'green')[];
 }
 
 /** Usage reported by the provider; `null` for figures that it does not report. */

@@ -56,6 +56,10 @@ export interface SeenSegment {
   readonly directed: DirectiveAction | null;
   /** Stored prunes that contain lines of the segment. */
   readonly pruneIds: readonly string[];
+  /** Hashes of its texts. */
+  readonly hashes: readonly string[];
+  /** Hashes of earlier texts whose lines it refers to instead of repeating them. */
+  readonly copies: readonly string[];
 }
 
 /** The segments of a request: only new ones or, with `whole`, all. */

@@ -9,6 +9,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import { touchOriginals } from '../sent/history.ts';
 import type { FoundText } from './found-text.ts';
 import type { TextOutcome } from './prefix-memo.ts';
+import { Repeats } from './repeats.ts';
 import type { ReadRequest } from './request.ts';
 
 export interface DecideOptions {
@@ -16,7 +17,30 @@ export interface DecideOptions {
   readonly decisions: DecisionMaker;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership | undefined;
+  /** Whether repeats of earlier lines are cut in a project. */
+  readonly repeats: (project: string) => boolean;
   readonly onFailure: FailureReporter;
+}
+
+/** Whether repeats may be cut: the earlier lines are in the request, and will not be cleared by the provider. */
+function mayRepeat(
+  { scope, body, read: { scanned, messages } }: ReadRequest,
+  isOn: (project: string) => boolean,
+): boolean {
+  if (!isOn(scope.project) || scanned.previous !== '') return false;
+  if (scanned.managesContext !== true) return true;
+  const [start, end] = [messages[0]?.span.start ?? 0, messages.at(-1)?.span.end ?? 0];
+  return !body.subarray(0, start).includes(CLEARS_RESULTS) && !body.subarray(end).includes(CLEARS_RESULTS);
+}
+
+/** Edit of a client's `context_management` that drops old results. */
+const CLEARS_RESULTS = 'clear_tool_uses';
+
+/** The request with recorded repeats replaced whose copy is gone. */
+function withoutOrphans(request: ReadRequest): ReadRequest {
+  const { known } = request;
+  const sent = new Repeats(request).checkSent(known.sent);
+  return sent === known.sent ? request : { ...request, known: { ...known, sent } };
 }
 
 /** Decides about the texts of a request. If that fails, new texts stay whole and recorded cuts are replayed. */
@@ -27,7 +51,8 @@ export class DecideStage {
     this.#options = options;
   }
 
-  async run(request: ReadRequest): Promise<DecidedTexts> {
+  async run(received: ReadRequest): Promise<DecidedTexts> {
+    const request = withoutOrphans(received);
     const { known, found, policy } = request;
     if (known.failure !== null) {
       return policy.history === 're-prune' ? this.#repruned(request) : this.whole(request, known.failure);
@@ -37,8 +62,17 @@ export class DecideStage {
       const lost = await touchOriginals(found, known.sent, this.#options.store);
       const decided = await this.#decideTexts(request);
       if (!decided) return this.whole(request, TIMED_OUT);
-      const { decisions, fresh, fallbacks } = decided;
-      const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
+      const { fresh, fallbacks } = decided;
+      const decisions = new Map(decided.decisions);
+      const open = found.filter((text) => text.skip === '' && !known.sent.has(text) && !known.fixed.has(text));
+      const repeats = this.#decideRepeats(request, open, decisions);
+      const used = new Set([...decisions.values()].map(({ key }) => key));
+      const unique = new Map(
+        [...lost, ...fresh.filter(({ decision }) => used.has(decision.key)), ...repeats].map((one) => [
+          one.decision.key,
+          one,
+        ]),
+      );
       return { decisions, fresh: [...unique.values()], fallbacks, failure: null };
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
@@ -47,22 +81,34 @@ export class DecideStage {
   }
 
   /** Replays recorded cuts, keeps new texts whole, and reports the cause. */
-  whole(request: ReadRequest, cause: unknown): DecidedTexts {
+  whole(received: ReadRequest, cause: unknown): DecidedTexts {
+    const request = withoutOrphans(received);
     const reason = cause === TIMED_OUT ? ('timeout' satisfies FallbackCode) : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     return { decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
   }
 
-  /** Decides about all texts without the store and without recording anything. */
-  async dry(texts: readonly FoundText[]): Promise<Map<FoundText, Decision>> {
+  /** Decides about texts of a request without the store and without recording anything. */
+  async dry(request: ReadRequest, texts = request.found): Promise<Map<FoundText, Decision>> {
     const open = texts.filter(({ skip }) => skip === '');
     const decisions = await this.#options.decisions.decideDry(open.map(({ job }) => job));
-    return new Map(
+    const decided = new Map(
       open.flatMap((text, i): [FoundText, Decision][] => {
         const decision = decisions[i];
         return decision ? [[text, decision]] : [];
       }),
     );
+    this.#decideRepeats(request, open, decided);
+    return decided;
+  }
+
+  /** Cuts repeats among new texts. @returns the new decisions */
+  #decideRepeats(
+    request: ReadRequest,
+    texts: readonly FoundText[],
+    decisions: Map<FoundText, Decision>,
+  ): NewDecision[] {
+    return mayRepeat(request, this.#options.repeats) ? new Repeats(request).decide(texts, decisions) : [];
   }
 
   /** Decides about the texts of a request; `null` if that takes too long. */
@@ -81,7 +127,10 @@ export class DecideStage {
    */
   async #repruned(request: ReadRequest): Promise<DecidedTexts> {
     const { found, known, read } = request;
-    const answered = await this.dry(found.filter(({ messageIndex }) => messageIndex < read.tail));
+    const answered = await this.dry(
+      request,
+      found.filter(({ messageIndex }) => messageIndex < read.tail),
+    );
     const decisions = new Map([...answered, ...known.sent]);
     return { decisions, fresh: [], fallbacks: [reasonOf(known.failure)], failure: known.failure };
   }

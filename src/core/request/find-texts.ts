@@ -28,11 +28,20 @@ export function findTexts(reading: Reading): FoundText[] {
   const { texts, message, conversation } = reading;
   // deferred tools and Codex's tools are listed in messages with role `other`
   if (message.role === 'other' && namesRecovery(texts.bytes, message.span)) conversation.offerRecovery();
+  if (message.role !== 'user' && message.role !== 'tool' && holdsSummary(reading)) conversation.lines.summarised();
   const found = byCall(message.texts).flatMap((parts) => readResult(reading, parts));
   if (message.role === 'tool') conversation.toolAnswered();
   if (message.role === 'user') found.push(...readUser(reading));
   else if (message.role === 'assistant') readAssistant(reading);
   return found.sort((a, b) => a.literal.start - b.literal.start);
+}
+
+/** Types of blocks and items in which a provider replaces everything before them. */
+const SUMMARIES = [Buffer.from('"type":"compaction'), Buffer.from('"type": "compaction')];
+
+function holdsSummary({ texts: { bytes }, message: { span } }: Reading): boolean {
+  const raw = bytes.subarray(span.start, span.end);
+  return SUMMARIES.some((type) => raw.includes(type));
 }
 
 function readAssistant({ texts, message, conversation }: Reading): void {

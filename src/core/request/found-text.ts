@@ -3,6 +3,7 @@ import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Hints, Limits } from '../../engine/types.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
+import type { ShownEntry } from '../../wires/goal/shown-lines.ts';
 import { decodeString, type Span } from '../../wires/json/cursor.ts';
 import { encodeEdits, longJsonFields } from '../../wires/json/value.ts';
 import { findFileBlocks, ownWords } from '../../wires/transcript/file-blocks.ts';
@@ -52,6 +53,8 @@ export interface FindSettings {
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
+  /** Whether lines that an earlier result shows are cut. Default: no. */
+  readonly repeats?: boolean;
   /** Language of the reasons in markers. Default: French. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Program named in markers if the agent has no `recover_text`. Default: `mcp-pruner`. */
@@ -85,6 +88,8 @@ export interface FoundText {
   readonly markerIds: readonly string[];
   /** Hashes of the enclosing JSON texts, outermost first. */
   readonly around: readonly string[];
+  /** The result as the conversation remembers it; absent in users' messages, and while the history is not in the request. */
+  readonly shown?: ShownEntry;
   /**
    * Lines that shell commands recovered before this text; absent if there are none, or if the text stays whole anyway.
    */

@@ -14,7 +14,6 @@ import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecidedTexts, DecideStage } from './decide.ts';
 import type { FoundText } from './found-text.ts';
-import { checksumsOf } from './head-sums.ts';
 import { recordsWholeMessages } from './policy.ts';
 import { type Checkpoint, PrefixBytes, type RememberedBody } from './prefix-memo.ts';
 import { CHECKPOINTS } from './read.ts';
@@ -277,6 +276,9 @@ export async function slideExpiry(
   }
 }
 
+/** Parsing a smaller body again is cheaper than remembering it. */
+const MIN_REMEMBERED_BYTES = 64 * 1024;
+
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
 
 /** Conditions under which a later request may reuse the body without querying the store. */
@@ -291,7 +293,10 @@ function validityOf({ request, failed }: PersistedRequest): Validity {
   return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.version, steps: steps.joined };
 }
 
-/** The part of a forwarded body to remember; `null` if no later body can begin with it. */
+/**
+ * The part of a forwarded body to remember; `null` if the body is small and has no outcomes, or no later body can begin
+ * with it.
+ */
 export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
   const { request, spliced } = persisted;
   const { body, dialect, read, found } = request;
@@ -300,7 +305,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
   const { match } = read;
   const { before, messages, previous } = read.scanned;
   // after a request that continues a stored answer, the next body starts from another answer
-  if (previous !== '') return null;
+  if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return null;
   const checkpoints: Checkpoint[] = read.messageEnds.map(({ message, conversation, tokens }) => {
     const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
     return {
@@ -329,14 +334,5 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
     storedAtMs,
     directives,
     steps,
-    tail: tailOf(body.subarray(last.at), match?.body.tail),
-    shownId: read.shownId,
-    begins: read.begins,
-    head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages }) },
   };
-}
-
-/** A copy of the bytes after the last message, or the earlier copy if it is the same. */
-function tailOf(bytes: Buffer, before: Buffer | undefined): Buffer {
-  return before?.equals(bytes) === true ? before : Buffer.from(bytes);
 }

@@ -20,6 +20,8 @@ import {
   type UserText,
   unread,
 } from './found-text.ts';
+import { mayRepeat } from './repeats.ts';
+import { noteEdit, noteShort, noteShown } from './shown.ts';
 import { whyWhole } from './why-whole.ts';
 
 /** A message being read, with the conversation before it. */
@@ -71,21 +73,29 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
   if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files, callKey(call));
-  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
-  const candidates = parts.filter(({ literal }) => literal.end - literal.start - 2 >= lowest);
-  if (candidates.length === 0 || message.opaque) return [];
+  noteEdit(reading, call, first);
+  if (message.opaque) return [];
   const result = resultOf(call, first.name, conversation, shell?.alone);
+  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
   const min = minCharsOf(result, settings);
-  for (const source of candidates) noteResult(reading, source, result, conversation.callOf(first.callId, first.name));
-  const large = candidates.filter(({ literal }) => literal.end - literal.start - 2 >= min);
-  return large.flatMap(({ literal }) => {
+  return parts.flatMap((source) => {
+    const { literal } = source;
+    const size = literal.end - literal.start - 2;
+    if (size >= lowest) noteResult(reading, source, result, conversation.callOf(first.callId, first.name));
     const index = message.texts.findIndex((one) => one.literal === literal);
     if (isTooLong(literal)) return [unread({ messageIndex, literal, index }, result, settings)];
-    const decoded = texts.at(literal);
-    if (decoded === null) return [];
+    const decoded = size >= min ? texts.at(literal) : null;
+    if (decoded === null) {
+      const entry = noteShort(reading, { ...result, files }, source);
+      if (entry === null || settings.repeats !== true || !mayRepeat(entry)) return [];
+      const short = { messageIndex, literal, index, start: 0, text: texts.at(literal) ?? '', entire: true };
+      const found = textsOf(short, result, 'short', { ...settings, minPruneChars: 0, minOutputChars: 0 });
+      return found.filter(({ entire }) => entire).map((text) => ({ ...text, shown: entry }));
+    }
     const isRepeated = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
-    return textsOf(piece, result, whyWhole({ call, files, isRepeated, text: decoded, conversation }), settings);
+    const whole = whyWhole({ call, files, isRepeated, text: decoded, conversation });
+    return noteShown(reading, { ...result, files }, textsOf(piece, result, whole, settings));
   });
 }
 
@@ -158,13 +168,14 @@ export function readTextResult(reading: Reading, { result, text, literal, index 
   if (shell) conversation.gaveOut(shell.lines);
   const files = shownFiles(call);
   const shown = conversation.isShownAgain(files, callKey(call));
+  const source = message.texts[index];
+  if (source) noteEdit(reading, call, source);
   if (candidates.length === 0) return [];
   const context = resultOf(call, '', conversation, shell?.alone);
   const min = minCharsOf(context, settings);
   const { facts } = context;
   const factsOf = (path: string | undefined): CallFacts =>
     path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
-  const source = message.texts[index];
   for (const { start, end, path } of source && context.tool !== '' ? candidates : [])
     if (source) noteResult(reading, source, { ...context, facts: factsOf(path) }, undefined, { start, end });
   const large = candidates.filter(({ start, end }) => end - start >= min);
@@ -180,6 +191,7 @@ export function readTextResult(reading: Reading, { result, text, literal, index 
       text: piece.text,
       conversation,
     });
-    return textsOf(piece, { ...context, facts: named }, whole, settings);
+    const shownResult = { ...context, facts: named, files: path === undefined ? files : [path] };
+    return noteShown(reading, shownResult, textsOf(piece, shownResult, whole, settings));
   });
 }

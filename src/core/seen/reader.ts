@@ -170,7 +170,6 @@ const LARGE_BYTES = 64 * 1024;
 export class SeenReader {
   readonly #options: SeenReaderOptions;
   readonly #queue: WorkQueue;
-  #source = (): Promise<void> => Promise.resolve();
 
   constructor(options: SeenReaderOptions) {
     const { onFailure } = options;
@@ -189,14 +188,8 @@ export class SeenReader {
   }
 
   /** Resolves when all requests received so far have been handed to the observers. Never rejects. */
-  async flush(): Promise<void> {
-    await this.#source();
-    await this.#queue.flush();
-  }
-
-  /** @param source - resolves once all finished requests were added here */
-  fedBy(source: () => Promise<void>): void {
-    this.#source = source;
+  flush(): Promise<void> {
+    return this.#queue.flush();
   }
 
   async #read(request: ObservedRequest): Promise<void> {

@@ -144,6 +144,8 @@ function describe(
     exempt: source.exempt || containsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
     directed: directives.of(id, messageIndex, steps.scopes),
     pruneIds: role === 'tool' ? [...pruneIds, ...keptIds(segment.source)] : pruneIds,
+    hashes: [segment.textHash, ...found.map(({ job }) => job.textHash)],
+    copies: made.flatMap(({ copies = [] }) => copies),
   };
 }
 

@@ -8,7 +8,14 @@ import type { Decision, NewDecision, SentDecision, SentMessage, SentText, Store,
 import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
 import type { ReadRequest } from '../request/request.ts';
-import { acceptedPrefix, containsResultOrWords, controlKeys, mayBeCut, type SentMemory } from './records.ts';
+import {
+  acceptedPrefix,
+  containsResultOrWords,
+  controlPrefix,
+  earlierControlPrefix,
+  mayBeCut,
+  type SentMemory,
+} from './records.ts';
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
@@ -59,7 +66,7 @@ export async function recallHistory(
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
 ): Promise<KnownHistory> {
-  const { messages, prefixes, secondKeys, first, tail } = read;
+  const { messages, prefixes, secondKeys, first, tail, conversationId, shownId } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
   if (first === messages.length) return NO_HISTORY;
@@ -68,10 +75,10 @@ export async function recallHistory(
   const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const ofControl = controlKeys(read);
+  const controlKeys = shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(
-    [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...ofControl],
+    [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...controlKeys],
     skipReason,
     prefetchKeys,
   );
@@ -83,7 +90,7 @@ export async function recallHistory(
     mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   if (read.found.length + records.size === 0) return { ...NO_HISTORY, unknown, failure };
-  const control = ofControl.some((prefix) => records.has(prefix));
+  const control = controlKeys.some((prefix) => records.has(prefix));
   const cutsAccepted = acceptedKeys.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const fixed = new Set<FoundText>();

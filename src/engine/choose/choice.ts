@@ -61,7 +61,10 @@ const ROUNDING = 1e-9;
  * kept line counts once towards `minKeepLines`; otherwise a long line counts as the number of screen lines that it
  * fills.
  */
-export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
+export function budgetOf(
+  view: Pick<View, 'n' | 'lines'>,
+  { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>,
+): number {
   const { maxPruneRatio, minKeepLines } = limits;
   const stay = asked === true || view.n === 0 ? minKeepLines : linesThatMake(view, minKeepLines);
   return Math.min(Math.floor(maxPruneRatio * view.n + ROUNDING), view.n - stay);
@@ -71,7 +74,7 @@ export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits
 const SEEN_LINE_CHARS = 200;
 
 /** Number of lines that fill at least `screenLines` screen lines, even if the shortest lines are chosen. */
-function linesThatMake({ n, lines: { starts } }: View, screenLines: number): number {
+function linesThatMake({ n, lines: { starts } }: Pick<View, 'n' | 'lines'>, screenLines: number): number {
   if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= screenLines) return screenLines;
   const seen = Uint32Array.from({ length: n }, (_, i) =>
     Math.ceil(((starts[i + 1] ?? 0) - (starts[i] ?? 0)) / SEEN_LINE_CHARS),

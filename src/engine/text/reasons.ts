@@ -2,13 +2,12 @@
 export const REASON_LANGUAGES = ['fr', 'en'] as const;
 export type ReasonLanguage = (typeof REASON_LANGUAGES)[number];
 
+type ReasonWord =
+  | ('offFocus' | 'repeated' | 'repeatedShort' | 'passedTests' | 'stashed' | 'deleted' | 'alreadyShown')
+  | ('lines' | 'here' | 'identical' | 'otherFile');
+
 /** Reasons of cuts by language. Each is short, on one line, and without the marker's brackets. */
-export const REASONS: Readonly<
-  Record<
-    ReasonLanguage,
-    Readonly<Record<'offFocus' | 'repeated' | 'repeatedShort' | 'passedTests' | 'stashed' | 'deleted', string>>
-  >
-> = {
+export const REASONS: Readonly<Record<ReasonLanguage, Readonly<Record<ReasonWord, string>>>> = {
   fr: {
     offFocus: 'hors focus',
     repeated: 'journal répétitif',
@@ -16,6 +15,11 @@ export const REASONS: Readonly<
     passedTests: 'tests réussis',
     stashed: 'mis de côté',
     deleted: 'supprimé à la demande',
+    alreadyShown: 'déjà montré',
+    lines: 'lignes',
+    here: 'ici',
+    identical: 'identique',
+    otherFile: 'autre fichier',
   },
   en: {
     offFocus: 'off focus',
@@ -24,6 +28,11 @@ export const REASONS: Readonly<
     passedTests: 'passed tests',
     stashed: 'set aside',
     deleted: 'deleted on request',
+    alreadyShown: 'already shown',
+    lines: 'lines',
+    here: 'here',
+    identical: 'identical',
+    otherFile: 'another file',
   },
 };
 

@@ -43,7 +43,7 @@ export function viewText(text: string, skip: number): View {
   const from = numbered ? new Uint32Array(n) : starts.subarray(0, n);
   const contentStart = numbered ? starts.slice() : starts;
   if (numbered) {
-    skipNumbers(text, codes, starts, numbering, from, firstNonBlank, to);
+    skipNumbers(text, codes, starts, numbering.contentStart, from, firstNonBlank, to);
     discountNumbers(text, starts, numbering, to, contentStart, tokens);
   }
   const indent = new Uint8Array(n);
@@ -75,7 +75,7 @@ export function viewBehind(view: View, contentStart: Numbering['contentStart']):
   const from = new Uint32Array(n);
   const firstNonBlank = new Uint32Array(n);
   const indent = new Uint8Array(n);
-  skipNumbers(text, codes, lines.starts, { contentStart }, from, firstNonBlank, to);
+  skipNumbers(text, codes, lines.starts, contentStart, from, firstNonBlank, to);
   measureIndents(codes, from, firstNonBlank, to, indent);
   return { ...view, from, firstNonBlank, indent, numbered: false };
 }
@@ -85,7 +85,7 @@ function skipNumbers(
   text: string,
   codes: Uint16Array,
   starts: Uint32Array,
-  numbering: Numbering,
+  contentStart: Numbering['contentStart'],
   from: Uint32Array,
   firstNonBlank: Uint32Array,
   to: Uint32Array,
@@ -93,7 +93,7 @@ function skipNumbers(
   for (let i = 0; i < from.length; i++) {
     const end = to[i] ?? 0;
     // the tab after a blank line's number was trimmed, so the offset may exceed `end`
-    let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
+    let at = Math.min(end, contentStart(text, starts[i] ?? 0, end));
     from[i] = at;
     while (at < end && isBlankSign(codes[at] ?? 0)) at++;
     firstNonBlank[i] = at;
@@ -148,6 +148,8 @@ export function isUnnumbered(view: View, i: number): boolean {
  * The line numbers that a tool printed before the lines of a text (`cat -n`, an agent's `12|`, `12: `, `12→`, `12. `).
  */
 interface Numbering {
+  /** What stands between a number and the content, without blanks around it. */
+  readonly separator: string;
   /**
    * Offset after the number prefix of the line in `[start, end)`, or `start` if it has none. `end` excludes trailing
    * blanks, so the offset may exceed it if the line contains only the prefix.
@@ -171,7 +173,7 @@ const READ_CHARS = 24;
 const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|\. ?|│ ?| ?\| ?| {2}|$)/;
 
 /** Recognises consecutive numbers with a common separator at the beginning of most lines; otherwise `null`. */
-function findNumbering(lines: Lines, skip: number): Numbering | null {
+export function findNumbering(lines: Lines, skip: number): Numbering | null {
   const first = Math.min(skip, lines.count);
   const last = Math.min(lines.count, first + SAMPLE);
   const looked = last - first;
@@ -196,7 +198,7 @@ function findNumbering(lines: Lines, skip: number): Numbering | null {
   if (consecutive < (numbered - 1) * CONSECUTIVE_SHARE) return null;
   const [separator] = [...separators].filter(([s]) => s !== '').sort((a, b) => b[1] - a[1])[0] ?? [];
   if (separator === undefined) return null;
-  return { contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
+  return { separator, contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
 }
 
 function beginningOf(lines: Lines, line: number): string {

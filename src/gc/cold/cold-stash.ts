@@ -1,6 +1,7 @@
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
 import type { CollectedRequest, Collector, OverTokenBudget } from '../../core/ports/segments.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
+import { withoutReferredTo } from '../referred-to.ts';
 import { type StayingOptions, stayingIn, storedIds } from '../staying.ts';
 import { freedBy } from '../sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from '../take-step.ts';
@@ -84,7 +85,7 @@ export class ColdStash implements Collector {
       return [{ id, stashId, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
     });
     const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
-    if (!isMeasured) return { old, isFirst };
+    if (!isMeasured) return { old: withoutReferredTo(old, request.segments), isFirst };
     // other ids may belong to the same text in another conversation as well
     const measured = await this.#options.marks.putAside(old.map(({ stashId }) => stashId));
     return { old: old.filter(({ stashId }) => !measured.has(stashId)), isFirst: isFirst && measured.size === 0 };

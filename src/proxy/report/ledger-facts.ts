@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { READ_AGAIN } from '../../core/decide/decision.ts';
 import { keyOf } from '../../core/hash.ts';
 import type { Arm } from '../../core/ports/ledger.ts';
 import type { RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../../core/ports/request-facts.ts';
@@ -26,6 +27,8 @@ export interface Circumstances {
   readonly client?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
+  /** Whether to count words with which the user corrects the model. */
+  readonly countsCorrections?: boolean | undefined;
 }
 
 const CACHE_CONTROL = '"cache_control"';
@@ -78,40 +81,7 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
     newest: [newestOf(rewritten)],
     summarised: isSummary(rewritten) || undefined,
     fresh,
-    work: workOf(rewritten, fresh.answerFrom ?? tail),
-  };
-}
-
-/** Facts of another request with the same body. Written out, because a spread of so many fields is slow. */
-export function againFacts(facts: RequestFacts, requestId: string, conversationId: string): RequestFacts {
-  return {
-    requestId,
-    atMs: 0,
-    usage: null,
-    answerTokens: undefined,
-    project: facts.project,
-    wire: facts.wire,
-    cloud: facts.cloud,
-    keyId: facts.keyId,
-    client: facts.client,
-    conversationId,
-    model: facts.model,
-    arm: facts.arm,
-    tools: facts.tools,
-    system: facts.system,
-    summary: facts.summary,
-    messages: facts.messages,
-    bytes: facts.bytes,
-    cacheUpTo: facts.cacheUpTo,
-    cacheHourUpTo: facts.cacheHourUpTo,
-    retentionHours: facts.retentionHours,
-    texts: facts.texts,
-    regrets: facts.regrets,
-    lineage: facts.lineage,
-    newest: facts.newest,
-    summarised: facts.summarised,
-    fresh: facts.fresh,
-    work: facts.work,
+    work: workOf(rewritten, fresh.answerFrom ?? tail, about.countsCorrections === true),
   };
 }
 
@@ -239,16 +209,17 @@ const BREAKPOINT_BYTES = 120;
 const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
 function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
-  const { tool, kind, pruneId, tokensBefore, tokensAfter } = outcome;
+  const { tool, kind, pruneId, tokensBefore, tokensAfter, lines, keptLines } = outcome;
   const cut = pruneId !== null && !whole;
   const message = outcome.messageIndex;
-  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, message };
+  const linesCut = whole ? 0 : lines - keptLines;
+  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, linesCut, message };
 }
 
 /** Results repeated after their first occurrence was pruned, because the agent requested the removed lines again. */
 function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts[] {
   return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore, messageIndex: message }, i) => {
-    if (whole !== 'reread') return [];
+    if (whole !== 'reread' && whole !== READ_AGAIN) return [];
     const before = outcomes.slice(0, newFrom + i);
     const first = before.find((one) => one.pruneId !== null && one.tool === tool && one.lines === lines);
     if (!first?.pruneId) return [];

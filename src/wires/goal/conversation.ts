@@ -10,6 +10,7 @@ import {
 } from './kept-conversation.ts';
 import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
+import { type FileEdit, ShownLines } from './shown-lines.ts';
 
 /** Maximum length of a goal, in characters. */
 const MAX_GOAL_CHARS = 3_000;
@@ -59,6 +60,13 @@ export class Conversation {
   readonly #shown: SharedLog<string>;
   /** Files first shown since the model's last text, with the key of the call that showed them. */
   #shownSince: ReadonlyMap<string, string> = new Map();
+  /** Lines of results, so that later ones are recognised as repeats. */
+  #lines = new ShownLines();
+  /** Edits by file name. */
+  #edits = new SharedLog<FileEdit>();
+  /** Number of answers so far; several items, one after the other, are one answer. */
+  #answers = 0;
+  #isAnswering = false;
 
   constructor(
     calls = new SharedLog<CallInContext>(),
@@ -83,6 +91,10 @@ export class Conversation {
     fork.#spoken = this.#spoken;
     fork.#answerWords = this.#answerWords;
     fork.#shownSince = this.#shownSince;
+    fork.#lines = this.#lines.fork();
+    fork.#edits = this.#edits.fork();
+    fork.#answers = this.#answers;
+    fork.#isAnswering = this.#isAnswering;
     return fork;
   }
 
@@ -92,7 +104,7 @@ export class Conversation {
    */
   get size(): number {
     const chars = this.#spoken.length + this.#namingWords.length + this.#plan.length;
-    return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
+    return this.#calls.size + this.#results.size + this.#shown.size + this.#lines.weight + (chars >> 5);
   }
 
   /** Serialises the newest calls and words, for requests that continue from here without repeating them. */
@@ -117,6 +129,8 @@ export class Conversation {
   kept(): Conversation {
     const kept = this.fork();
     kept.#results = new SharedLog();
+    kept.#lines = new ShownLines();
+    kept.#edits = new SharedLog();
     kept.#shown.keepNewest(MAX_KEPT_SHOWN);
     kept.#calls.keepNewest(MAX_KEPT_CALLS);
     const calls = kept.#calls.entries();
@@ -226,15 +240,19 @@ export class Conversation {
   userAnswered(): void {
     this.#spoken = '';
     this.#answerWords = '';
+    this.#isAnswering = false;
   }
 
   /** Records a tool answer, which ends the model's answer. */
   toolAnswered(): void {
     this.#answerWords = '';
+    this.#isAnswering = false;
   }
 
   /** Adds a model message, or one item of its answer. Each call is stored with the preceding text of the answer. */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
+    if (!this.#isAnswering) this.#answers++;
+    this.#isAnswering = true;
     this.#spoken = calls.length === 0 ? text.slice(-MAX_ANSWER_CHARS) : '';
     if (this.#shownSince.size > 0) this.#shownSince = new Map();
     const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
@@ -307,6 +325,30 @@ export class Conversation {
     return again;
   }
 
+  /** The lines of results that the conversation has shown. */
+  get lines(): ShownLines {
+    return this.#lines;
+  }
+
+  /** Number of the model's answers so far. */
+  get answers(): number {
+    return this.#answers;
+  }
+
+  /** Records an edit whose result is known. */
+  edited(edit: FileEdit): void {
+    for (const path of edit.paths) this.#edits.add(nameOf(path), edit);
+    this.#edits.keepNewest(MAX_CALLS);
+  }
+
+  /** Edits of some files, the oldest first. */
+  editsOf(paths: readonly string[]): readonly FileEdit[] {
+    const edits = paths.flatMap((path) =>
+      this.#edits.all(nameOf(path)).filter((edit) => edit.paths.some((one) => isSameFile(one, path))),
+    );
+    return [...new Set(edits)];
+  }
+
   /**
    * The goal of a result: an explicit question if there is one, otherwise the call's arguments, the assistant's text
    * with the call, and the user's newest words before it.
@@ -335,7 +377,7 @@ function nameOf(path: string): string {
  * Whether two paths refer to the same file: equal, or one relative to a parent folder. A bare name is ambiguous and
  * only matches itself.
  */
-function isSameFile(a: string, b: string): boolean {
+export function isSameFile(a: string, b: string): boolean {
   const [long, short] = (a.length < b.length ? [b, a] : [a, b]).map((path) => path.replace(/^\.\//, ''));
   return long === short || (short?.includes('/') === true && long?.endsWith(`/${short}`) === true);
 }

@@ -1,3 +1,4 @@
+import { parsed } from '../json/value.ts';
 import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** A line range of a file, 1-based and inclusive; 0 for an unspecified bound. */
@@ -50,6 +51,38 @@ function editedByCommand(command: string): string[] {
 
 function patched(text: string): string[] {
   return [...text.slice(0, MAX_CHARS).matchAll(PATCHED)].map(([, file = '']) => file);
+}
+
+const NEW_TEXT = new Set(['new_string', 'newString', 'new_str', 'newText', 'content', 'file_text']);
+const MAX_WRITTEN_LINES = 2_000;
+const MAX_DEPTH = 4;
+
+/** Lines that a call writes into files, trimmed, without blank ones; `[]` if its arguments do not show them. */
+export function writtenLines({ args: text }: ToolCall): string[] {
+  const lines: string[] = [];
+  const addText = (written: string): void => {
+    for (const line of written.split('\n'))
+      if (line.trim() !== '' && lines.length < MAX_WRITTEN_LINES) lines.push(line.trim());
+  };
+  const walk = (key: string, value: unknown, depth: number): void => {
+    if (typeof value === 'string') {
+      if (NEW_TEXT.has(key)) addText(value);
+      else if (value.includes('*** Begin Patch')) addText(addedBy(value));
+    } else if (value !== null && typeof value === 'object' && depth < MAX_DEPTH) {
+      for (const [name, item] of Object.entries(value)) walk(Array.isArray(value) ? key : name, item, depth + 1);
+    }
+  };
+  const value = text.length > MAX_CHARS ? undefined : parsed(text);
+  walk('', value === undefined ? text : value, 0);
+  return lines;
+}
+
+function addedBy(patch: string): string {
+  return patch
+    .split('\n')
+    .filter((line) => line.startsWith('+'))
+    .map((line) => line.slice(1))
+    .join('\n');
 }
 
 /** Files shown by a call, with any tool or command; `[]` if there are none. */

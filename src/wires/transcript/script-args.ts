@@ -1,5 +1,5 @@
 /** Keys of a call's arguments that `tools.ts` reads. */
-const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
+const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob|context_focus_question)\b/g;
 const QUOTES = '"\'`';
 /** Limits for the length of a script, and for the number of values read from it. */
 const MAX_SCRIPT_CHARS = 20_000;

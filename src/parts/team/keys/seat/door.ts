@@ -90,10 +90,7 @@ export class KeyDoor {
   #answered(coming: IncomingContext, found: Admitted | KeyRefusal): void {
     if (typeof found === 'string') this.#refuse(coming, found);
     else {
-      const { keyId, viewer, limited } = found;
-      const isSteady = limited === 'no' && !this.#options.identities && !keyId.startsWith(USER);
-      const renew = (): boolean => this.#options.gate.renew(keyId);
-      admitted.set(coming.req, isSteady ? { keyId, viewer, renew } : found);
+      admitted.set(coming.req, found);
       this.#withinLimits(coming, found);
     }
   }
