@@ -60,8 +60,8 @@ export class PrunerError extends Error {
 export class StoreUnavailable extends PrunerError {
   override readonly name = 'StoreUnavailable';
   /**
-   * `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `unreachable`, `refused`, `unsupported`, `closed` or
-   * `error`.
+   * `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `unreachable`, `refused`, `unsupported`, `closed`,
+   * `unwritable` (the values of a row are at fault, not the store) or `error`.
    */
   readonly reason: string;
   /** The write got no answer, so it may have been committed. */
@@ -73,6 +73,11 @@ export class StoreUnavailable extends PrunerError {
     this.message = message;
     this.reason = reason;
   }
+}
+
+/** Whether the store works, but refuses the values that were to be written. */
+export function isUnwritable(cause: unknown): boolean {
+  return cause instanceof StoreUnavailable && cause.reason === 'unwritable';
 }
 
 /** A failure for terminal users: what was wrong, what is allowed, what to do. */

@@ -6,9 +6,10 @@ import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import { type BackgroundWriter, WriteBehind } from '../base/write-behind.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerReader, LedgerReport } from '../core/ports/ledger-report.ts';
-import type { LedgerStore, SumGroup } from '../core/ports/ledger-store.ts';
+import type { LedgerStore, LedgerSum, SumGroup } from '../core/ports/ledger-store.ts';
 import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
+import { isUnwritable } from '../errors/errors.ts';
 import { entering } from './bill.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, WaitingSums } from './figures.ts';
@@ -39,8 +40,12 @@ export interface LedgerOptions {
 const WRITE_MS = 1_000;
 /** Maximum number of requests per transaction: a few milliseconds of the event loop. */
 const BILLED_AT_ONCE = 50;
-/** Limits for unbilled requests, and for messages in them, while the store is unavailable. */
+/**
+ * Limits for unbilled requests, and for messages in them, while the store is unavailable. Beyond them, requests are kept
+ * without their details: their bills take half a kilobyte each.
+ */
 const MAX_QUEUED = 5_000;
+const MAX_BARE = fittedToHeap(100_000);
 const MAX_QUEUED_MESSAGES = fittedToHeap(200_000);
 /** Maximum total number of messages in the states held in memory. */
 const MAX_MESSAGES = fittedToHeap(400_000);
@@ -58,7 +63,8 @@ interface Place {
 
 /**
  * Bills requests soon after they end, from the stored states of their conversations, so that processes sharing a store
- * agree. No request waits for its bill. While the store is unavailable, up to 5,000 requests are queued in memory.
+ * agree. No request waits for its bill. While the store is unavailable, up to 5,000 requests are queued in memory, and
+ * further ones with their bills only.
  */
 export class Ledger implements LedgerSink, LedgerReader {
   readonly #options: LedgerOptions;
@@ -80,6 +86,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   #aliveMs = Number.NEGATIVE_INFINITY;
   /** Number of requests waiting in the store for their predecessors. */
   #waiting = 0;
+  /** Number of requests per transaction; lower while a request that cannot be written is searched. */
+  #atOnce = BILLED_AT_ONCE;
   #failing = false;
   #closing = false;
   #lost = 0;
@@ -106,8 +114,10 @@ export class Ledger implements LedgerSink, LedgerReader {
   request(facts: RequestFacts): void {
     const messages = this.#queuedMessages + facts.messages.length;
     const isFull = this.#queue.length > 0 && messages > MAX_QUEUED_MESSAGES;
-    if (this.#queue.length >= MAX_QUEUED || isFull) this.#lost++;
-    else {
+    if (this.#queue.length >= MAX_QUEUED || isFull) {
+      this.#lost++;
+      if (this.#queue.length < MAX_BARE) this.#queue.push(billOnly(facts));
+    } else {
       this.#queue.push(facts);
       this.#queuedMessages = messages;
     }
@@ -196,7 +206,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   async #write(): Promise<void> {
     try {
       do {
-        await this.#settle();
+        await this.#settleSome();
         await nextTurn();
       } while (this.#queue.length > 0);
       this.#failing = false;
@@ -215,14 +225,56 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#options.onFailure('ledger_not_written', cause, { requests });
   }
 
-  /** Bills some requests, in one transaction. @throws StoreUnavailable */
-  async #settle(): Promise<void> {
+  /**
+   * Bills some requests. If the store refuses a row, writes the figures apart, and bills ever fewer requests at once
+   * until the one at fault is found, which is dropped.
+   *
+   * @throws StoreUnavailable
+   */
+  async #settleSome(): Promise<void> {
+    const own = this.#queue.slice(0, this.#atOnce);
+    const sums = this.#sums.take();
+    try {
+      await this.#settle(own, sums);
+      this.#atOnce = Math.min(2 * this.#atOnce, BILLED_AT_ONCE);
+    } catch (cause) {
+      if (!isUnwritable(cause)) throw cause;
+      if (sums.length > 0) await this.#writeApart(this.#sums.take());
+      else if (own.length > 1) this.#atOnce = Math.ceil(own.length / 2);
+      else await this.#drop(own, cause);
+    }
+  }
+
+  /** Writes figures, except those that the store refuses. @throws StoreUnavailable */
+  async #writeApart(sums: readonly LedgerSum[]): Promise<void> {
+    const { store, onFailure } = this.#options;
+    const left = [...sums];
+    try {
+      while (left.length > 0) {
+        await store.add([], left.slice(0, 1)).catch((cause: unknown) => {
+          if (!isUnwritable(cause)) throw cause;
+          onFailure('ledger_row_dropped', cause, { requests: 0 });
+        });
+        left.shift();
+      }
+    } finally {
+      this.#sums.putBack(left);
+    }
+  }
+
+  /** Drops a request that the store refuses. @throws StoreUnavailable if it is not at fault */
+  async #drop(own: readonly RequestFacts[], cause: unknown): Promise<void> {
+    await this.#settle([], []);
+    for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
+    this.#options.onFailure('ledger_row_dropped', cause, { requests: own.length });
+  }
+
+  /** Bills requests and writes figures, in one transaction. @throws StoreUnavailable */
+  async #settle(own: readonly RequestFacts[], sums: readonly LedgerSum[]): Promise<void> {
     const { store, prices, clock } = this.#options;
-    const own = this.#queue.slice(0, BILLED_AT_ONCE);
     const nowMs = clock.nowMs();
     const isAlive = nowMs - this.#aliveMs < ALIVE_EVERY_MS;
-    if (own.length + this.#waiting === 0 && this.#sums.isEmpty && isAlive && !this.#closing) return;
-    const sums = this.#sums.take();
+    if (own.length + this.#waiting + sums.length === 0 && isAlive && !this.#closing) return;
     const settlement = new Settlement({
       own,
       sums,
@@ -271,4 +323,10 @@ export async function readReport(
     store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
   ]);
   return reportOf(query, sums, conversations, prices);
+}
+
+/** A request of which only the bill is kept. It belongs to no conversation. */
+function billOnly(facts: RequestFacts): RequestFacts {
+  const none = { conversationId: '', lineage: '', messages: [], cacheUpTo: null, texts: [], regrets: [] };
+  return { ...facts, ...none, fresh: { from: 0, tokens: 0 }, newest: undefined, summary: undefined, work: undefined };
 }

@@ -231,3 +231,59 @@ describe('the books of the proxy', () => {
     expect(arms).toBeCloseTo(spent, 6);
   });
 });
+
+describe('large requests that end together', () => {
+  it('are all reported and billed, however many bytes wait for their reports', async () => {
+    const [count, bytes] = [20, 4 * 2 ** 20]; // more than 64 MB
+    let answerAll = (): void => {};
+    const allArrived = new Promise<void>((resolve) => {
+      answerAll = resolve;
+    });
+    const { upstream, proxy } = await setUp(async (_request, res, index) => {
+      if (index === count - 1) answerAll();
+      await allArrived;
+      res.setHeader('content-type', 'application/json');
+      res.end(JSON.stringify({ model: MODEL, usage: { prompt_tokens: 1_000_000, completion_tokens: 0 } }));
+    });
+    const body = (i: number): Buffer =>
+      Buffer.from(JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: `${i}`.padEnd(bytes, 'x') }] }));
+    await Promise.all(Array.from({ length: count }, async (_, i) => (await proxy.chat(body(i))).arrayBuffer()));
+    expect(upstream.requests).toHaveLength(count);
+    await proxy.requestLines(count);
+    await proxy.stop();
+    const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: count });
+  });
+});
+
+describe('an answer with absurd figures', () => {
+  it.each([2 ** 62, 2 ** 63, 1e300, 20_000_001])(
+    'is billed by its size, and spoils no other bill: %d',
+    async (count) => {
+      const usages = [
+        { prompt_tokens: count, completion_tokens: 1 },
+        { prompt_tokens: 1_000, completion_tokens: count },
+        { prompt_tokens: 1_000, completion_tokens: 1, prompt_tokens_details: { cached_tokens: count } },
+        { prompt_tokens: 1_000, completion_tokens: 1 },
+      ];
+      const windows = { '5h-utilization': '999999999999999', '5h-reset': '999999999999999' };
+      const { proxy } = await setUp((_request, res, index) => {
+        for (const [name, value] of Object.entries(windows))
+          res.setHeader(`anthropic-ratelimit-unified-${name}`, value);
+        res.setHeader('content-type', 'application/json');
+        res.end(JSON.stringify({ model: MODEL, usage: usages[index] }));
+      });
+      for (const { prompt_tokens } of usages) {
+        await (await proxy.chat(chatBody([{ role: 'user', content: `${prompt_tokens}` }]))).arrayBuffer();
+      }
+      const lines = await proxy.requestLines(usages.length);
+      expect(lines.map(({ fallbacks = [] }) => fallbacks)).toEqual([['odd_usage'], ['odd_usage'], ['odd_usage'], []]);
+      const health = (await (await fetch(`${proxy.url}/health`)).json()) as Record<string, unknown>;
+      expect(health).toMatchObject({ status: 'healthy', not_understood: { odd_usage: 3 } });
+      await proxy.stop();
+      const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+      expect(totals.requests).toBe(usages.length);
+      expect(totals.dollars).toBeLessThan(0.1);
+    },
+  );
+});

@@ -16,6 +16,13 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     ['bodies passed unread: they are not requests of the wire of their path', 'look for their requestId in the log'],
   ],
   [
+    'odd_usage',
+    [
+      'answers reported more tokens than any model can read or write, and were billed by their size',
+      'look for odd_usage in the log, and compare the bill with the provider’s',
+    ],
+  ],
+  [
     'frame_not_understood',
     [
       'WebSocket frames passed unread: they are not JSON objects with a type',

@@ -51,6 +51,10 @@ export const fallbackTable = {
     about: 'the provider dropped thinking blocks that belong to another history',
     hint: 'Look for a change of the history between two requests of the conversation.',
   },
+  odd_usage: {
+    about: 'the provider reported more tokens than any model can read or write',
+    hint: 'The count was ignored, and the request billed by its size.',
+  },
   budget_waits_for_client: {
     about: 'over the token budget, on a wire whose provider checks the history',
     hint: "Nothing was stashed; the client's own compaction helps.",

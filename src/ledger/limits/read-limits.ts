@@ -26,6 +26,10 @@ export const UNITS = 1_000_000;
 /** Maximum number of windows per account; further ones are ignored. */
 const MAX_WINDOWS = 12;
 const MAX_NAME_CHARS = 60;
+/** Largest plausible figures: a window used a thousand times over, of ten years, that ends in the year 2100. */
+const MAX_USED = 1_000 * UNITS;
+const MAX_MINUTES = 5_256_000;
+const MAX_RESET_S = 4_102_444_800;
 /** Maximum length of a reported state of limits, in bytes. */
 const MAX_EVENT_BYTES = 16 * 1024;
 
@@ -109,7 +113,7 @@ function readingOf(
 
 function anthropicWindows(fields: Fields): WindowReading[] {
   const windows: WindowReading[] = [];
-  const status = fields.get(`${UNIFIED}status`);
+  const ofAll = fields.get(`${UNIFIED}status`);
   const claim = CLAIMS.get(fields.get(`${UNIFIED}representative-claim`) ?? '');
   for (const [name, value] of fields) {
     if (!name.startsWith(UNIFIED) || !name.endsWith(UTILIZATION) || windows.length >= MAX_WINDOWS) continue;
@@ -118,13 +122,9 @@ function anthropicWindows(fields: Fields): WindowReading[] {
     const used = numberIn(value);
     const resetsS = numberIn(fields.get(`${UNIFIED}${window}-reset`));
     if (minutes === null || used === null || resetsS === null || window.length > MAX_NAME_CHARS) continue;
-    windows.push({
-      window,
-      minutes,
-      used: Math.round(used * UNITS),
-      resetsS: Math.round(resetsS),
-      status: fields.get(`${UNIFIED}${window}-status`) || (window === claim && status) || null,
-    });
+    const status = fields.get(`${UNIFIED}${window}-status`) || (window === claim && ofAll) || null;
+    const figures = { minutes, used: Math.round(used * UNITS), resetsS: Math.round(resetsS) };
+    if (isPlausible(figures)) windows.push({ window, ...figures, status });
   }
   return windows;
 }
@@ -174,7 +174,12 @@ function codexWindow(
 ): Omit<WindowReading, 'status'> | null {
   if (percent === null || minutes === null || minutes <= 0 || resetsS === null) return null;
   const window = limit === '' ? lengthName(minutes) : `${lengthName(minutes)}_${limit}`;
-  return { window, minutes: Math.round(minutes), used: Math.round((percent * UNITS) / 100), resetsS };
+  const figures = { minutes: Math.round(minutes), used: Math.round((percent * UNITS) / 100), resetsS };
+  return isPlausible(figures) ? { window, ...figures } : null;
+}
+
+function isPlausible({ minutes, used, resetsS }: Pick<WindowReading, 'minutes' | 'used' | 'resetsS'>): boolean {
+  return minutes <= MAX_MINUTES && used <= MAX_USED && resetsS <= MAX_RESET_S;
 }
 
 /** Status of a window: a used-up one is `rejected` if the answer was. */

@@ -12,6 +12,7 @@ const REASONS = new Set([
   'signed_by_client',
   'asked_to_retry',
   'history_raw',
+  'odd_usage',
 ]);
 
 /**

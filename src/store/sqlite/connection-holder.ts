@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../base/causes.ts';
 import type { Clock } from '../../core/ports.ts';
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { isUnwritable, StoreUnavailable } from '../../errors/errors.ts';
 import type { StoreLog } from '../store-log.ts';
 import { Connection, type OpenOptions } from './connection.ts';
 import { driverFile } from './driver.ts';
@@ -94,7 +94,7 @@ export class ConnectionHolder {
   /** Records a failure of a connection; returns it as `StoreUnavailable`. */
   failed(cause: unknown): StoreUnavailable {
     const { error, reopen } = classify(cause);
-    if (error.reason === 'closed') return error;
+    if (error.reason === 'closed' || isUnwritable(error)) return error;
     this.#report(error);
     // further failures of the same connection must not postpone the next attempt
     if (reopen && !this.#closed && this.#problem === null) {
@@ -107,7 +107,7 @@ export class ConnectionHolder {
   /** Like `failed`, for a write: the store then reports that it cannot be written. */
   writeFailed(cause: unknown): StoreUnavailable {
     const error = this.failed(cause);
-    if (error.reason === 'closed') return error;
+    if (error.reason === 'closed' || isUnwritable(error)) return error;
     const sinceMs = this.#writes?.error.reason === error.reason ? this.#writes.sinceMs : this.#clock.nowMs();
     this.#writes = { error, sinceMs };
     return error;

@@ -37,6 +37,9 @@ const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: 
   ['SQLITE_IOERR', 'error', true],
   ['SQLITE_CANTOPEN', 'error', true],
   ['SQLITE_PROTOCOL', 'locked', true],
+  ['SQLITE_CONSTRAINT', 'unwritable', false],
+  ['SQLITE_MISMATCH', 'unwritable', false],
+  ['SQLITE_TOOBIG', 'unwritable', false],
 ];
 
 function isSqliteError(cause: unknown): cause is Error & { readonly code: string } {
@@ -51,6 +54,7 @@ function sqliteReason(cause: Error & { readonly code: string }): [reason: string
 }
 
 function systemReason(cause: unknown): [reason: string, reopen: boolean] {
+  if (cause instanceof RangeError) return ['unwritable', false]; // the driver cannot bind a number
   const code = errorCode(cause);
   if (code === 'ENOSPC' || code === 'EDQUOT') return ['full', false];
   if (code === 'EROFS' || code === 'EACCES' || code === 'EPERM') return ['readonly', false];

@@ -187,6 +187,8 @@ export interface ProviderReports {
   readonly prefixMismatches: number;
   /** Input tokens cleared by the provider, as requested. */
   readonly clearedTokens: number;
+  /** A count was larger than any model's context; it is ignored, and the bill estimated. */
+  readonly hasOddCounts?: boolean;
 }
 
 /** The model's turn. */

@@ -20,6 +20,12 @@ export function finiteNumber(value: unknown): number | null {
 }
 
 /**
+ * Largest plausible count of tokens in one answer: twice the largest context of any model (ten million). A larger count
+ * is a provider's error, and databases cannot store counts beyond 2^63.
+ */
+export const MAX_COUNT = 20_000_000;
+
+/**
  * Translates offsets in a decoded JSON string to offsets in its encoded form (without quotes).
  *
  * @param raw - the encoded form with its escapes

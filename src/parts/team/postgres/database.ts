@@ -1,6 +1,6 @@
 import type { ClientBase, Pool, QueryResultRow } from 'pg';
 import type { Clock } from '../../../core/ports.ts';
-import { StoreUnavailable } from '../../../errors/errors.ts';
+import { isUnwritable, StoreUnavailable } from '../../../errors/errors.ts';
 import type { PartTables } from '../../../store/part-tables.ts';
 import type { StoreLog } from '../../../store/store-log.ts';
 import { shownUrl } from './connection-config.ts';
@@ -265,6 +265,7 @@ export class Database implements Queryable {
   #failed(cause: unknown, beganMs: number): StoreUnavailable {
     if (this.#closed) return new StoreUnavailable('closed');
     const error = failureOf(cause);
+    if (isUnwritable(error)) return error;
     if (isAway(error)) this.#wentAway(error, beganMs);
     if (this.#failure?.error.reason !== error.reason) {
       const detail = error.cause instanceof Error ? error.cause.message : error.message;

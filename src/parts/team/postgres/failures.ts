@@ -16,6 +16,8 @@ const CODES: readonly (readonly [prefix: string, reason: string])[] = [
   ['42501', 'refused'],
   ['XX00', 'corrupt'],
   ['58', 'error'],
+  ['22', 'unwritable'],
+  ['23', 'unwritable'],
   ['2', 'error'],
   ['4', 'error'],
   ['P0', 'error'],

@@ -1,4 +1,4 @@
-import { field, finiteNumber } from '../../json/value.ts';
+import { field, finiteNumber, MAX_COUNT } from '../../json/value.ts';
 import type { BilledTokens, ProviderUsage } from '../dialect.ts';
 
 /** Parses paths of keys: `'message.usage usage'` yields two. */
@@ -74,6 +74,8 @@ export class UsageFigures {
   #total: number | null = null;
   /** Further model calls within the request, such as a compaction by the provider. */
   #besides: Counts = {};
+  /** Whether a reported count was implausibly large and therefore ignored. */
+  isOdd = false;
 
   /** Adds the token counts in an event, or in a whole answer. */
   addFrom(event: object): void {
@@ -81,7 +83,7 @@ export class UsageFigures {
   }
 
   add(usage: unknown): void {
-    const counts = countsIn(usage);
+    const counts = this.#plausible(countsIn(usage));
     if (Object.keys(counts).length === 0) return;
     this.#most = combined(this.#most, counts, Math.max);
     // an event without input complements an earlier one
@@ -89,8 +91,15 @@ export class UsageFigures {
     if (total !== undefined) this.#total = Math.max(this.#total ?? 0, total);
     const calls = field(usage, 'iterations');
     const further = Array.isArray(calls) ? calls.filter((call) => field(call, 'type') === 'compaction') : [];
-    const sum = further.map(countsIn).reduce((a, b) => combined(a, b, (x, y) => x + y), {});
+    const sum = this.#plausible(further.map(countsIn).reduce((a, b) => combined(a, b, (x, y) => x + y), {}));
     this.#besides = combined(this.#besides, sum, Math.max);
+  }
+
+  #plausible(counts: Counts): Counts {
+    const odd = NAMES.filter((name) => (counts[name] ?? 0) > MAX_COUNT);
+    if (odd.length === 0) return counts;
+    this.isOdd = true;
+    return Object.fromEntries(Object.entries(counts).filter(([name]) => !odd.some((one) => one === name)));
   }
 
   /** The collected usage; `null` if nothing was reported. */

@@ -1,4 +1,4 @@
-import { endOfString, field, parsed } from '../../json/value.ts';
+import { endOfString, field, MAX_COUNT, parsed } from '../../json/value.ts';
 import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { BoundedJson } from './bounded-json.ts';
@@ -135,7 +135,7 @@ export class AnswerReader {
       model: this.#model,
       error: this.#error,
       turn: this.#turn.turn(),
-      reports: { prefixMismatches: this.#mismatches, clearedTokens: this.#cleared },
+      reports: { prefixMismatches: this.#mismatches, clearedTokens: this.#cleared, hasOddCounts: this.#usage.isOdd },
       textBytes: this.#deltaBytes || this.#textBytes,
     };
   }
@@ -240,7 +240,7 @@ function keyBefore(text: string, value: number): string {
 /** The input tokens that an edit removed, or 0. */
 function clearedBy(edit: unknown): number {
   const { cleared_input_tokens: tokens } = Object(edit) as Readonly<Record<string, unknown>>;
-  return typeof tokens === 'number' && tokens > 0 ? tokens : 0;
+  return typeof tokens === 'number' && tokens > 0 && tokens <= MAX_COUNT ? tokens : 0;
 }
 
 function isPrefixMismatch(transformation: unknown): boolean {

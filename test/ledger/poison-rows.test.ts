@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
+import type { LedgerStore, LedgerSum, SettleQuery, SettleWork } from '../../src/core/ports/ledger-store.ts';
+import { StoreUnavailable } from '../../src/errors/errors.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { Prices } from '../../src/ledger/prices.ts';
+import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
+import { factsOfUnread } from '../../src/proxy/report/ledger-facts.ts';
+import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
+import { tempPath } from '../store/helpers.ts';
+
+const DAY = '2026-11-23';
+const NOW = Date.parse(DAY);
+const COUNT = 200;
+
+const open: [string, (options: StoreOptions) => Promise<StoreHandle>, boolean][] = [
+  ['a file', async (options) => openSqliteStore({ path: tempPath(), ...options }), true],
+  ['a database', async (options) => openPostgresStore({ url: await newDatabase(), ...options }), hasPostgres],
+];
+
+/** A request that used some tokens. */
+function requestOf(n: number, input: number) {
+  const about = { requestId: `r${n}`, project: 'p', wire: 'chat', model: 'm' };
+  const usage = { input, output: 1, read: 0, written: 0, written1h: 0 };
+  return { ...factsOfUnread(about, 400), atMs: NOW + n, usage };
+}
+
+/** A figure that the store refuses. */
+const REFUSED = 'refused';
+
+function refusing(store: LedgerStore, outage: { readonly now: boolean }): LedgerStore {
+  const check = (sums: readonly LedgerSum[]): void => {
+    if (sums.some(({ field }) => field === REFUSED)) throw new StoreUnavailable('unwritable');
+  };
+  return Object.assign(Object.create(store) as LedgerStore, {
+    settle: async (query: SettleQuery, work: SettleWork) => {
+      if (outage.now) throw new StoreUnavailable('locked');
+      return store.settle(query, (settling) => {
+        const settled = work(settling);
+        check(settled.sums);
+        return settled;
+      });
+    },
+    async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]) {
+      check(sums);
+      return store.add(turns, sums);
+    },
+  });
+}
+
+describe.each(open.filter(([, , isHere]) => isHere))('a ledger in %s', (_place, openStore) => {
+  async function openLedger() {
+    const clock = { nowMs: () => NOW };
+    const store = await openStore({ clock, ttlMs: 1e12, maxBytes: 1e9, maxEvents: 99 });
+    afterwards(() => store.close());
+    await store.ready();
+    const failures: (readonly [string, unknown])[] = [];
+    const onFailure = (reason: string, _cause: unknown, about?: object): void => void failures.push([reason, about]);
+    const outage = { now: false };
+    const ledger = new Ledger({ store: refusing(store.ledger, outage), prices: new Prices([]), clock, onFailure });
+    const totals = async (): Promise<Record<string, number>> => {
+      const sums = await store.ledger.totals({ sinceDay: DAY });
+      return Object.fromEntries(sums.filter(({ day, slice }) => day && slice === 'all').map((s) => [s.field, s.value]));
+    };
+    return { store, ledger, failures, totals, outage };
+  }
+
+  it.each([[[77]], [[0, 199]], [[3, 4, 5, 150]]])(
+    'drops and reports only the requests that cannot be written: %j',
+    async (poison) => {
+      const { store, ledger, failures, totals } = await openLedger();
+      for (let n = 0; n < COUNT; n++) ledger.request(requestOf(n, poison.includes(n) ? 1e300 : 100));
+      await ledger.flush();
+      expect(await totals()).toMatchObject({ requests: COUNT - poison.length });
+      expect(failures).toEqual(poison.map(() => ['ledger_row_dropped', { requests: 1 }]));
+      expect([ledger.queued, store.problem(), store.failingSinceMs()]).toEqual([0, null, null]);
+      ledger.request(requestOf(COUNT, 100));
+      await ledger.flush();
+      expect(await totals()).toMatchObject({ requests: COUNT + 1 - poison.length });
+    },
+  );
+
+  it('drops a figure that cannot be written, and keeps all others', async () => {
+    const { ledger, failures, totals, store } = await openLedger();
+    const count = (field: string, value: number): void =>
+      ledger.count([{ day: DAY, project: 'p', slice: 'all', key: '', fields: { [field]: value } }]);
+    count('removed', 5);
+    count(REFUSED, 1);
+    ledger.request(requestOf(1, 100));
+    await ledger.flush();
+    expect(await totals()).toMatchObject({ requests: 1, removed: 5 });
+    expect(failures).toEqual([['ledger_row_dropped', { requests: 0 }]]);
+    expect(store.problem()).toBeNull();
+  });
+
+  it('bills all requests of an outage, those beyond 5,000 without their details', async () => {
+    const { ledger, failures, totals, outage } = await openLedger();
+    outage.now = true;
+    for (let n = 0; n < 5_010; n++) ledger.request(requestOf(n, 100));
+    await ledger.flush();
+    expect(await totals()).toEqual({});
+    outage.now = false;
+    await ledger.flush();
+    expect(await totals()).toMatchObject({ requests: 5_010 });
+    expect(failures).toEqual([
+      ['ledger_not_written', { requests: 5_010 }],
+      ['ledger_not_written', { requests: 10 }],
+    ]);
+  });
+});
