@@ -111,7 +111,9 @@ async function run(megabytes: number): Promise<void> {
   const recall = new Recall({ store: store.recall, flush: async () => {} });
   const pages = (): number => {
     const db = new (sqliteDriver())(path, { readonly: true });
-    const bytes = Number(db.prepare('SELECT page_count * 4096 FROM pragma_page_count').pluck().get());
+    const bytes = Number(
+      db.prepare('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size').pluck().get(),
+    );
     db.close();
     return bytes / chars;
   };
