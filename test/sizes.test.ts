@@ -4,7 +4,6 @@ import { parseAst } from 'rolldown/parseAst';
 import { describe, expect, it } from 'vitest';
 import { projectRoot } from './helpers/project-files.ts';
 
-const MAX_FILE_LINES = 350;
 /** Most functions have fewer than 10 lines; the longest are views of the page and rows of tools. */
 const MAX_FUNCTION_LINES = 60;
 
@@ -26,13 +25,6 @@ function longFunctions(value: unknown, file: string, text: string): string[] {
 }
 
 describe('the sources', () => {
-  it('contain no file that is too long', () => {
-    const long = files.flatMap(({ file, text }) =>
-      linesOf(text) > MAX_FILE_LINES ? [`${file}: ${linesOf(text)}`] : [],
-    );
-    expect(long).toEqual([]);
-  });
-
   it('contain no function that is too long to read at once', () => {
     const long = files.flatMap(({ file, text }) =>
       longFunctions(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }, file).body, file, text),

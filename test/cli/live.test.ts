@@ -47,10 +47,10 @@ describe('mcp-pruner report --live', () => {
     const { code, out } = await run('--once');
     expect(code).toBe(0);
     expect(out.split('\n')).toEqual([
-      '12:00:00 conversa request        gpt-x 9 messages, status 200, saved 1,500 tokens, 1,500 in all',
-      `12:00:00 conversa pruned         bash 400 -> 40 lines, -8,200 tokens ${PRUNE}`,
+      '12:00:00 sation-1 request        gpt-x 9 messages, status 200, saved 1,500 tokens, 1,500 in all',
+      `12:00:00 sation-1 pruned         bash 400 -> 40 lines, -8,200 tokens ${PRUNE}`,
       '    lines 3-17: off focus: a',
-      '12:00:00 conversa request        gpt-x 9 messages, status 200, saved 2,500 tokens, 4,000 in all',
+      '12:00:00 sation-1 request        gpt-x 9 messages, status 200, saved 2,500 tokens, 4,000 in all',
       '',
     ]);
   });

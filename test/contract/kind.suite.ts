@@ -35,7 +35,8 @@ export function describeKind(kind: Kind, { make, hints, goal }: KindSample): voi
   const text = make(12_000);
   const inputs = RATIOS.flatMap((maxPruneRatio): PruneInput[] =>
     ['', goal].flatMap((asked) =>
-      [hints, { ...hints, origin: 'read' as const }].map((known) => ({
+      [hints, { ...hints, origin: 'read' as const }].map((known, i) => ({
+        asked: i === 0, // otherwise documents stay whole
         text,
         goal: asked,
         hints: known,

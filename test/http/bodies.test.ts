@@ -109,7 +109,7 @@ describe('a request’s body', () => {
   it.each([
     ['an unknown encoding', 'zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]), 'encoding_not_understood'],
     ['broken gzip', 'gzip', gzipSync(BODY).subarray(0, 200), 'encoding_not_understood'],
-    ['raw deflate', 'deflate', deflateRawSync(BODY), 'encoding_not_understood'],
+    ['broken deflate', 'deflate', deflateRawSync(BODY).subarray(0, 200), 'encoding_not_understood'],
     ['several encodings', 'gzip, br', brotliCompressSync(gzipSync(BODY)), 'encoding_not_understood'],
     ['a bomb', 'gzip', gzipSync(Buffer.alloc(5_000_000, ' ')), 'encoding_not_understood'],
     ['malformed JSON', '', Buffer.from('{"model":"m","messages":[{"role":'), 'body_not_understood'],

@@ -72,7 +72,7 @@ export function zoneOf(name: string | undefined): number | null {
 }
 
 /** Seconds since midnight, or -1 if there is no such time. */
-export function secondOf(hour: string, minute = '0', second = '0', half = ''): number {
+function secondOf(hour: string, minute = '0', second = '0', half = ''): number {
   let h = Number(hour);
   if (half !== '') {
     if (h < 1 || h > 12) return -1;

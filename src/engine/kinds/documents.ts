@@ -36,7 +36,7 @@ export function hintsFor({ hints, asked }: Pick<PruneInput, 'hints' | 'asked'>, 
  * Whether a text is a document: prose, Markdown, source code or settings. Only the text decides. A page that `curl`,
  * `ssh`, `docker exec` or a documentation server returns is read like one that `cat` shows.
  */
-export function isDocument(view: View, hints: Hints): boolean {
+function isDocument(view: View, hints: Hints): boolean {
   const seen = samplesOf(view).shapes();
   if (nameByShape(seen, hints) !== undefined) return false;
   const printed = seen.stamped + seen.testing + seen.compiler + seen.frames;

@@ -34,7 +34,7 @@ export function samplesOf(view: View): SampledLines {
 }
 
 /** A sample of lines from the whole text, denser at its beginning, and the number of lines by shape. */
-export class SampledLines {
+class SampledLines {
   readonly #view: View;
   /** Indices of the examined lines; -1 for uninformative ones. */
   readonly #lines: number[] = [];

@@ -107,7 +107,7 @@ export async function usedBy(
 }
 
 /** The current window of an account: the most recently read one with a future reset. */
-export function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
+function currentOf(history: readonly WindowUse[], nowMs: number): WindowUse | undefined {
   const open = history.filter(({ resetsS }) => resetsS * 1000 > nowMs);
   return open.reduce<WindowUse | undefined>(
     (newest, one) => (newest === undefined || lastMs(one) >= lastMs(newest) ? one : newest),

@@ -25,7 +25,10 @@ const FAULTS: readonly (readonly [status: number, body: string])[] = [
 
 interface Report {
   readonly totals: { readonly requests: number; readonly dollars: number };
-  readonly holdout: { readonly conversations: Arms; readonly dollarsPerConversation: Arms };
+  readonly holdout: {
+    readonly conversations: Arms;
+    readonly dollarsPerConversation: Arms & { readonly difference: number };
+  };
 }
 type Arms = Readonly<Record<'pruned' | 'control', number>>;
 interface KeyRow {
@@ -94,7 +97,10 @@ describe('the usage records of keys', () => {
     const { conversations, dollarsPerConversation } = report.holdout;
     expect(conversations.pruned + conversations.control).toBe(total - OFF); // these belong to no conversation
     expect(dollarsPerConversation.pruned).toBeCloseTo(DOLLARS, 6);
-    expect(dollarsPerConversation.control).toBeCloseTo(DOLLARS, 6);
+    expect(dollarsPerConversation.pruned - dollarsPerConversation.control).toBeCloseTo(
+      dollarsPerConversation.difference,
+      6,
+    );
   });
 
   it('are updated by reading each answer only once', async () => {

@@ -31,12 +31,10 @@ export function ConversationView({
     timeline.reload();
   };
   const { earlier, failure, more } = useEarlier(name, project);
+  const title = newest.value ? nameOf(newest.value.conversation) : 'Conversation';
   return (
     <>
-      <Head
-        title={newest.value ? nameOf(newest.value.conversation) : 'Conversation'}
-        about={newest.value && <About conversation={newest.value.conversation} />}
-      >
+      <Head title={title} about={newest.value && <About conversation={newest.value.conversation} />}>
         <a class="button" href={back ?? to('conversations')}>
           All conversations
         </a>
