@@ -109,11 +109,22 @@ function isEntry({ type, isEntry = false }) {
 /** Writes a file in one step: a server that is running may load it at any moment. An unchanged part is left in place. */
 function put({ type, fileName, code, source }) {
   const file = join(out, fileName);
-  const content = Buffer.from(type === 'chunk' ? code : source);
+  const content = Buffer.from(type === 'chunk' ? inAscii(code) : source);
   if (existsSync(file) && readFileSync(file).equals(content)) return utimesSync(file, new Date(), new Date());
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(`${file}.new`, content);
   renameSync(`${file}.new`, file);
+}
+
+/**
+ * Code without characters beyond ASCII. V8 keeps a file with a single one of them as UTF-16, in twice the memory; that
+ * are 3 MB of an idle server. Escapes mean the same in strings, templates, expressions and names, but not after a backslash.
+ */
+function inAscii(code) {
+  const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return code.replace(/(\\*)([^\0-\x7f]+)/g, (all, backslashes, signs) =>
+    backslashes.length % 2 === 1 ? all : backslashes + signs.replace(/[\s\S]/g, escaped),
+  );
 }
 
 /**

@@ -120,7 +120,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
 };
 
-/** Command names from before the first release, with their replacements. */
+/** Earlier command names, with their replacements. */
 export const renamed: Readonly<Record<string, string>> = {
   stats: 'report --tokens',
   prices: 'report --prices',

@@ -27,6 +27,17 @@ const manifest = JSON.parse(text('package.json')) as Readonly<
 >;
 
 describe('a build', () => {
+  it('is ASCII, so that its code takes one byte a character in memory', () => {
+    const parts = dirname(compiled('parts/decide-worker.js'));
+    const codeOf = new Map([['cli.js', readFileSync(compiled('cli.js'), 'latin1')]]);
+    for (const [, code] of codeOf)
+      for (const [, name = ''] of code.matchAll(/["'`]\.\/(?:parts\/)?([\w-]+-[\w-]{8}\.js)["'`]/g))
+        if (!codeOf.has(name)) codeOf.set(name, readFileSync(join(parts, name), 'latin1'));
+    expect(codeOf.size).toBeGreaterThan(50);
+    const others = Array.from(codeOf, ([name, code]) => (/[\x80-\xff]/.test(code) ? name : '')).filter(Boolean);
+    expect(others).toEqual([]);
+  });
+
   it('keeps parts that a running server may load, replaces files atomically, and deletes week-old parts', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-build-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -35,6 +35,7 @@ export interface RewriterParts
     | 'owners'
     | 'turns'
     | 'isHeldOut'
+    | 'mayHoldOut'
     | 'findOf'
     | 'traces'
     | 'shortTools'
@@ -74,6 +75,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     turns,
     findOf: parts.findOf,
     isHeldOut,
+    mayHoldOut: parts.mayHoldOut,
     shortTools: parts.shortTools,
     traces: parts.traces,
   });

@@ -70,10 +70,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const opened = await openParts(services, port);
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
-  const wires = await openWires(services, metrics, {
-    owners: opened.find((one) => one.owners)?.owners,
-    answers: opened.find((one) => one.answers)?.answers,
-  });
+  const wires = await openWires(services, metrics, opened);
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops, reported, runs } = wires;
   const sources = { book: runs, reported, ledger: services.ledger, store: services.store.ledger, opened };
   const stopping = new AbortController();
@@ -86,6 +83,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const rest = mountsSoon(mountParts);
   const front = await frontFor(mountParts, budgets, wires);
   return {
+    lane: wires.lane,
     wireFor,
     gatekeeper: chained([pageDoor(callersOf(settings).origins), runDoor], front),
     sockets,

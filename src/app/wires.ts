@@ -15,6 +15,7 @@ import { ByteBudget } from '../proxy/byte-budget.ts';
 import { BodyDecoder } from '../proxy/decode-body.ts';
 import { runOf } from '../proxy/doors/run-door.ts';
 import { HistoryRefusals } from '../proxy/history-refusals.ts';
+import type { Lane } from '../proxy/lane/lane.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { PrefixBreaks } from '../proxy/report/prefix-breaks.ts';
 import { Reporter } from '../proxy/report/report.ts';
@@ -35,6 +36,7 @@ import { providers } from '../wires/providers/all.ts';
 import type { Provider } from '../wires/providers/provider.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
+import { openHeads, openLane } from './lane.ts';
 import { OwnRecordsFile } from './own-records.ts';
 import type { OpenPart } from './part.ts';
 import { findSettingsBy, rewriterOf } from './pipeline.ts';
@@ -43,6 +45,7 @@ import { openOwnFile, storeWaitOf } from './store.ts';
 
 /** Handling of model requests: routes, counters and shutdown. */
 export interface Wires {
+  readonly lane: Lane;
   readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   readonly sockets: SocketHandler;
   /** Called if a WebSocket is requested at a path without one. */
@@ -83,11 +86,9 @@ const RECEIVED_HEAP_SHARE = 1 / 4;
 const MAX_LOGGED_CHARS = 200;
 
 /** Opens forwarding and pruning of model requests, for all wires. */
-export async function openWires(
-  services: Services,
-  metrics: Metrics,
-  { owners, answers }: Pick<OpenPart, 'owners' | 'answers'> = {},
-): Promise<Wires> {
+export async function openWires(services: Services, metrics: Metrics, opened: readonly OpenPart[]): Promise<Wires> {
+  const owners = opened.find((one) => one.owners)?.owners;
+  const answers = opened.find((one) => one.answers)?.answers;
   const { settings, events, clock, log, failures, ledger, cold } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
@@ -108,18 +109,22 @@ export async function openWires(
   const largeBodies = new ByteBudget(Math.min(LARGE_BODIES, share));
   const decoder = new BodyDecoder({ received, largeBodies });
   const bodies = { received, largeBodies, decoder };
-  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers };
+  const heads = openHeads(services, opened);
+  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers, heads };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
-  const begin = (request: IncomingMessage): (() => void) => {
+  const begin = (run: string): (() => void) => {
     inProgress++;
-    const ended = runs.begin(runOf(request), clock.nowMs());
+    const ended = runs.begin(run, clock.nowMs());
     return () => {
       inProgress--;
       ended();
     };
   };
+  const { rewriter, maxBodyBytes, newRequestId } = options;
+  const ofLane = { heads, rewriter, received, maxBodyBytes, newRequestId, begin };
   return {
+    lane: openLane(services, { ...ofLane, reporter, hasProjects: owners !== undefined }),
     inProgress: () => inProgress,
     wireFor: (req) => handlerFor(destinations.of(req), handlers, begin),
     sockets: socketHandler(services, options, { destinations, hops, runs, reporter }),
@@ -143,11 +148,11 @@ export async function openWires(
   };
 }
 
-/** @param begin - counts an in-flight request, and returns a function to call at its end */
+/** @param begin - counts an in-flight request of a run, and returns a function to call at its end */
 function handlerFor(
   to: Destination | Refused | null,
   handlers: ReturnType<typeof handlersOf>,
-  begin: (request: IncomingMessage) => () => void,
+  begin: (run: string) => () => void,
 ): ModelHandler | null {
   if (to && 'refusal' in to) return refusalHandler(to);
   const operation = to?.operation;
@@ -155,7 +160,7 @@ function handlerFor(
   if (!handler) return null;
   return {
     errorBody: operation.dialect.error,
-    handle: (request, res) => handler.handle(request, res, { ...to, operation }).finally(begin(request)),
+    handle: (request, res) => handler.handle(request, res, { ...to, operation }).finally(begin(runOf(request))),
   };
 }
 
@@ -291,6 +296,7 @@ async function handlerOptions(
       turns,
       recoverCommand: command,
       scorer: scorer ?? undefined,
+      mayHoldOut: (project) => projectBook.holdoutOf(project) > 0,
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),
       shortTools: await openShortTools(services, owners),
@@ -318,7 +324,6 @@ async function handlerOptions(
     },
     onReport: (report, bytes) => reporter.report(report, bytes),
     keepsLedger: true,
-    countsCorrections: settings.corrections,
     seen: services.seen,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),

@@ -31,3 +31,16 @@ function marksError(block: Readonly<Record<string, unknown>>): boolean {
   const hasError = response !== null && typeof response === 'object' && 'error' in response && Boolean(response.error);
   return block.is_error === true || block.success === false || block.status === 'error' || hasError;
 }
+
+/** Answers of edit tools that did not find the text to replace, or found it several times. */
+const NOT_FOUND =
+  /not found in|no match|(?:failed|unable) to (?:find|match|locate)|could(?: not|n't) (?:find|locate|apply)|(?:did|does)(?: not|n't) (?:match|appear)|no replacement was|0 occurrences|multiple (?:matches|occurrences)|\d matches of the string|verification failed|patch failed|has not been read yet|modified since (?:it was )?(?:last )?read/i;
+/** Matches the beginning of the answer to a successful edit; lines of the file may follow. */
+const APPLIED = /^\W*(?:the file \S+ has been (?:updated|edited)|success|done\b|edit applied|edited\b|updated\b)/i;
+const ANSWER_CHARS = 600;
+
+/** Whether an edit's answer reports that the text to replace was missing, ambiguous or outdated. */
+export function editFailed(answer: string): boolean {
+  const text = answer.slice(0, ANSWER_CHARS);
+  return NOT_FOUND.test(text) && !APPLIED.test(text);
+}

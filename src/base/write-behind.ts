@@ -60,6 +60,7 @@ export interface BackgroundWriter {
 export class WriteBehind {
   readonly #due = new Set<BackgroundWriter>();
   #timer: NodeJS.Timeout | undefined;
+  #source = (): Promise<void> => Promise.resolve();
 
   /** @param write - writes all waiting data; must not reject */
   writer(write: () => Promise<void>): BackgroundWriter {
@@ -84,11 +85,24 @@ export class WriteBehind {
     return writer;
   }
 
+  /** @param source - passes waiting data to the writers before each round of writes; must not reject */
+  fedBy(source: () => Promise<void>): void {
+    this.#source = source;
+  }
+
+  /** Schedules a round of writes: the source has data. */
+  wake(): void {
+    this.#timer ??= setTimeout(() => void this.#writeAll(), EVERY_MS).unref();
+  }
+
   #later(writer: BackgroundWriter): void {
     this.#due.add(writer);
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      for (const due of [...this.#due]) void due.flush();
-    }, EVERY_MS).unref();
+    this.wake();
+  }
+
+  async #writeAll(): Promise<void> {
+    await this.#source();
+    this.#timer = undefined;
+    for (const due of [...this.#due]) void due.flush();
   }
 }

@@ -5,6 +5,7 @@
 const RETIRED: Readonly<Record<string, string>> = {
   boldness: 'texts are cut as with balanced; a context_focus_question asks for more',
   verify: 'removed tokens are estimates, scaled by the figures of the provider',
+  corrections: 'the words of users are not searched any more',
   learn: 'how boldly texts are cut is not learned any more',
   tool_shelf: 'clients defer unused tools themselves, and no description is shortened any more',
   tool_shelf_never: 'no description of a tool is shortened any more',

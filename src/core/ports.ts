@@ -195,6 +195,11 @@ export interface Store {
    * store ignores it
    */
   findSent(prefixes: readonly string[], prefetchKeys?: () => readonly string[]): Promise<Map<string, SentMessage>>;
+  /**
+   * Whether there is certainly no record of sent messages under any of these prefixes, answered at once with one
+   * statement. `false` if there is one, or the store cannot answer now. Absent if it never answers at once.
+   */
+  hasNoSent?(prefixes: readonly string[]): boolean;
   /** The unexpired prune behind an id, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The unexpired original text behind an id, exact to the UTF-16 unit, or `null`. */

@@ -6,7 +6,6 @@ import { type Bill, billOf, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
   type ConversationState,
-  countWork,
   decodeConversation,
   encodeConversation,
   nextState,
@@ -135,7 +134,7 @@ export class Billing {
     const regrets = facts.regrets.filter(isNew);
     // a repeated request shows the same work again
     const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
-    const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
+    const work = isSeen ? undefined : facts.work;
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
     const would = shadow ? wouldBe(bill) : null;
     const share = shadow ? 0 : scale.deviation;
@@ -150,7 +149,7 @@ export class Billing {
     for (const regret of regrets) this.#sums.add(regretSums(turn, regret, entering));
     this.billed.push({ turn, entering });
     if (facts.conversationId === '') return;
-    const value = nextState(state, from, bill.known, facts, entering, workState);
+    const value = nextState(state, from, bill.known, facts, entering);
     const { lineage = '', atMs } = facts;
     this.#change(name, lineage, atMs, value);
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });

@@ -1,5 +1,4 @@
-import type { WorkCounts } from '../core/ports/ledger.ts';
-import type { RequestFacts, WorkFacts } from '../core/ports/request-facts.ts';
+import type { RequestFacts } from '../core/ports/request-facts.ts';
 import { type Known, type KnownMessage, shared } from './known.ts';
 
 /** The ledger's state of a conversation. */
@@ -11,8 +10,6 @@ export interface ConversationState {
   readonly entering: number;
   /** Hashes of the last messages of the newest requests, newest last. */
   readonly newest: readonly string[];
-  /** Absent if no work was counted yet. */
-  readonly work?: WorkState | undefined;
 }
 
 /** Maximum number of requests remembered per conversation. */
@@ -74,7 +71,6 @@ export function nextState(
   known: Known,
   { project, newest = [] }: RequestFacts,
   entering: number,
-  work: WorkState | undefined,
 ): ConversationState {
   const others = (state?.branches ?? []).filter((other) => other !== from).slice(0, MAX_BRANCHES - 1);
   return {
@@ -82,7 +78,6 @@ export function nextState(
     project,
     entering,
     newest: [...(state?.newest ?? []), ...newest].slice(-MAX_BRANCHES),
-    work,
   };
 }
 
@@ -174,38 +169,4 @@ export function unpackRows<Row extends object>({ length, texts, numbers }: Packe
     }
   }
   return rows as Row[];
-}
-
-/** State of a conversation's work, used to recognise repeated calls and tests that finally pass. */
-interface WorkState {
-  /** Hashes of the conversation's newest calls. */
-  readonly calls: readonly string[];
-  /** Whether the newest test run failed. */
-  readonly red: boolean;
-}
-
-/** Maximum number of remembered calls. Repetitions of older calls are not recognised. */
-const MAX_CALLS = 100;
-
-/** Counts of a request's work, and the state after it. */
-export function countWork(before: WorkState | undefined, facts: WorkFacts): readonly [WorkCounts, WorkState] {
-  const calls = [...(before?.calls ?? [])];
-  let red = before?.red ?? false;
-  let callsAgain = 0;
-  let turnedGreen = 0;
-  for (const call of facts.calls) {
-    if (calls.includes(call)) callsAgain++;
-    else calls.push(call);
-  }
-  for (const outcome of facts.tests) {
-    if (red && outcome === 'green') turnedGreen++;
-    red = outcome === 'red';
-  }
-  const { userMessages, corrections, recoveries, edits, failedEdits } = facts;
-  const redTests = facts.tests.filter((outcome) => outcome === 'red').length;
-  const counts = { userMessages, corrections, recoveries, edits, failedEdits };
-  return [
-    { calls: facts.calls.length, callsAgain, redTests, turnedGreen, ...counts },
-    { calls: calls.slice(-MAX_CALLS), red },
-  ];
 }

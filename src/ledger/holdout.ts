@@ -8,7 +8,7 @@ export type ComparedConversation = Pick<
   LedgerConversation,
   'arm' | 'turns' | 'dollars' | 'dollarsWithout' | 'firstRequestTokens'
 > &
-  Partial<Pick<LedgerConversation, 'output' | 'regretTokens' | 'firstMs' | 'lastMs'>>;
+  Partial<Pick<LedgerConversation, 'output' | 'regretTokens' | 'recoveries' | 'compactions' | 'firstMs' | 'lastMs'>>;
 
 /** Number of size classes by first request. Conversations are compared within their class. */
 const STRATA = 5;
@@ -71,6 +71,8 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
     withoutCuts: decided(withoutCuts),
     outputTokens: decided(compare(({ output = 0 }) => output)),
     regretTokens: decided(compare(({ regretTokens = 0 }) => regretTokens)),
+    recoveries: decided(compare(({ recoveries = 0 }) => recoveries)),
+    compactions: decided(compare(({ compactions = 0 }) => compactions)),
     plan: planOf(conversations, dollarsPerConversation, isPaired, control.length),
   };
 }

@@ -13,7 +13,6 @@ import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger
 import { forcedWords, isForcedReason } from '../errors/passed-whole.ts';
 import { holdoutOf } from './holdout.ts';
 import type { Prices } from './prices.ts';
-import { workOf } from './work.ts';
 
 /** Daily sums that show whether anything was saved. */
 export interface DaySaving {
@@ -112,7 +111,6 @@ export function reportOf(
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
     leftWhole: leftWholeOf(of('whole')),
     holdout: holdoutOf(conversations),
-    work: workOf(conversations),
   };
 }
 

@@ -10,6 +10,7 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { AcceptBatcher } from './accept-batcher.ts';
 import { type Gatekeeper, isRepeated, pathOf } from './doors/gatekeeper.ts';
+import type { Lane } from './lane/lane.ts';
 import { type ErrorBody, sendError } from './send-error.ts';
 import type { LoopGuard } from './upstream/headers.ts';
 import { discardUpload } from './upstream/unread-upload.ts';
@@ -43,6 +44,8 @@ export interface Routes {
   readonly sockets?: SocketHandler;
   /** Called when a WebSocket was refused because its path supports none. */
   readonly onUpgradeRefused?: () => void;
+  /** Takes requests in which nothing is to be decided, before any door. */
+  readonly lane?: Pick<Lane, 'enter'>;
   /** Returns the handler of a model request; `null` for any other request. */
   readonly wireFor: (req: IncomingMessage) => ModelHandler | null;
   /** Detects requests that have already passed this proxy. */
@@ -194,7 +197,7 @@ class ProxyServer implements ListeningServer {
   }
 }
 
-function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ lane, wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // client disconnected while waiting
   // an upstream would echo the request, including keys added by this proxy
   if (req.method === 'TRACE') {
@@ -207,8 +210,12 @@ function answer({ wireFor, app, hops, gatekeeper }: Routes, req: IncomingMessage
     else if (wire) void wire.handle(req, res);
     else app(req, res);
   };
-  if (gatekeeper) gatekeeper({ req, answer: () => res, next: go, kind: 'request' });
-  else go();
+  const enter = (): void => {
+    if (gatekeeper) gatekeeper({ req, answer: () => res, next: go, kind: 'request' });
+    else go();
+  };
+  if (lane) lane.enter(req, res, enter);
+  else enter();
 }
 
 const NO_FORWARD_PROXY =

@@ -11,8 +11,11 @@ import type { Enclosed, Operation } from '../wires/providers/provider.ts';
 import { type ByteBudget, collectBody, readLimit, receivedBytes } from './byte-budget.ts';
 import type { BodyDecoder, DecodedBody } from './decode-body.ts';
 import { askedIn } from './doors/asked-model.ts';
-import { maskAnswer, SecretMask } from './doors/lent-keys.ts';
+import { tapOf } from './doors/exchange-usage.ts';
+import { admitted } from './doors/gatekeeper.ts';
+import { isMasked, maskAnswer, SecretMask } from './doors/lent-keys.ts';
 import { meters } from './doors/meter.ts';
+import type { Heads } from './lane/heads.ts';
 import { type PrunedRequest, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { ExchangeReporter, type ReporterOptions, savedBy } from './report/exchange-reporter.ts';
 import { hasFailed } from './report/request-report.ts';
@@ -21,7 +24,8 @@ import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
 import { headerIn, requestHeaders } from './upstream/headers.ts';
-import { type Exchange, REFUSALS, Refusal } from './upstream/pass-on.ts';
+import type { Exchange } from './upstream/pass-on.ts';
+import { REFUSALS, Refusal } from './upstream/refusal.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions, ReporterOptions {
@@ -41,6 +45,8 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly newRequestId: () => string;
   /** Budget of bodies in memory, from their first byte to the end of their answers. */
   readonly received: Pick<ByteBudget, 'take'>;
+  /** Remembers how requests were admitted, for the lane. */
+  readonly heads?: Heads | undefined;
   /** Observes the answers to all requests except those from foreign web pages. */
   readonly answers?: AnswerWatch | undefined;
 }
@@ -71,7 +77,9 @@ export class WireHandler {
     meter?.take();
     const newId = this.#options.newRequestId();
     const requestId = meter?.requestId ?? newId;
-    const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);
+    const context = contextOf(req, requestId, to);
+    this.#admit(req, res, context, to);
+    const exchange = new WireExchange(this.#options, this.#step, req, res, context, to);
     try {
       await this.#traced(req, exchange, requestId);
     } catch (cause) {
@@ -80,6 +88,20 @@ export class WireHandler {
       const message = 'The proxy failed before the request could be forwarded.';
       sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
+  }
+
+  /** Lets further requests with the same head take the lane, if nothing about this one is unusual. */
+  #admit(req: IncomingMessage, res: ServerResponse, context: RequestContext, to: ModelDestination): void {
+    const { heads, dialect, modeOf, traces, signing, isForeign } = this.#options;
+    const { operation } = to;
+    if (!heads || traces || signing || dialect.walk === undefined) return;
+    if (operation.purpose !== 'generate' || operation.open || context.isOff || context.childId !== null) return;
+    const { enabled, shadow } = modeOf(context.scope.project);
+    const door = admitted.get(req);
+    if (!enabled || shadow || (door && !door.renew) || isForeign(req.headers)) return;
+    if (meters.has(req) || tapOf(res) || isMasked(res)) return;
+    const begun = begunOf(context, req.headers);
+    heads.add(req, { context, to, options: this.#options, begun, renew: door?.renew });
   }
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {

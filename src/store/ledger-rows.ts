@@ -58,22 +58,13 @@ const FIELDS = {
   regretTokens: ['regret_tokens', ({ regretTokens }) => Math.round(regretTokens)],
   regretDollars: ['regret_dollars', ({ regretDollars }) => regretDollars],
   userMessages: ['user_messages', ({ work }) => work?.userMessages ?? 0],
-  corrections: ['corrections', ({ work }) => work?.corrections ?? 0],
   calls: ['calls', ({ work }) => work?.calls ?? 0],
-  callsAgain: ['calls_again', ({ work }) => work?.callsAgain ?? 0],
   recoveries: ['recoveries', ({ work }) => work?.recoveries ?? 0],
-  edits: ['edits', ({ work }) => work?.edits ?? 0],
-  failedEdits: ['failed_edits', ({ work }) => work?.failedEdits ?? 0],
-  redTests: ['red_tests', ({ work }) => work?.redTests ?? 0],
-  turnedGreen: ['turned_green', ({ work }) => work?.turnedGreen ?? 0],
 } as const satisfies Record<keyof TurnRow, readonly [column: string, value: (turn: LedgerTurn) => Cell]>;
 
 type Cell = string | number | null;
 
-const WORK_FIELDS = [
-  ...(['userMessages', 'corrections', 'calls', 'callsAgain', 'recoveries'] as const),
-  ...(['edits', 'failedEdits', 'redTests', 'turnedGreen'] as const),
-] satisfies (keyof WorkCounts)[];
+const WORK_FIELDS = ['userMessages', 'calls', 'recoveries'] satisfies (keyof WorkCounts)[];
 
 export const TURN_COLUMNS: readonly string[] = Object.values(FIELDS).map(([column]) => column);
 const CELLS: readonly ((turn: LedgerTurn) => Cell)[] = Object.values(FIELDS).map(([, value]) => value);
@@ -93,19 +84,8 @@ export function turnCells(turn: LedgerTurn): Cell[] {
 }
 
 export function turnOf({ cloud, keyId, client, ...row }: TurnRow): LedgerTurn {
-  const {
-    userMessages,
-    corrections,
-    calls,
-    callsAgain,
-    recoveries,
-    edits,
-    failedEdits,
-    redTests,
-    turnedGreen,
-    ...turn
-  } = row;
-  const work = { userMessages, corrections, calls, callsAgain, recoveries, edits, failedEdits, redTests, turnedGreen };
+  const { userMessages, calls, recoveries, ...turn } = row;
+  const work = { userMessages, calls, recoveries };
   const hasWork = WORK_FIELDS.some((field) => work[field] > 0);
   return {
     ...turn,

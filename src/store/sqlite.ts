@@ -229,6 +229,14 @@ class FileStore extends CommonStore implements SqliteStore {
     });
   }
 
+  hasNoSent(prefixes: readonly string[]): boolean {
+    try {
+      return this.#holder.connection().tables.sent.findAll(prefixes).length === 0;
+    } catch {
+      return false; // the caller then asks again, and gets the error
+    }
+  }
+
   async findOriginal(pruneId: string): Promise<string | null> {
     const found = await this.#access.read(({ decisions, snapshots }, nowMs) => {
       const row = decisions.prune(pruneId);

@@ -2,7 +2,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { PassOn, Refusal } from '../../src/proxy/upstream/pass-on.ts';
+import { PassOn } from '../../src/proxy/upstream/pass-on.ts';
+import { Refusal } from '../../src/proxy/upstream/refusal.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { type Answer, completion, json, refusal, startUpstream } from '../helpers/fake-upstream.ts';
@@ -103,7 +104,7 @@ describe('an answer of status 200 to the first pruned request', () => {
     const decline = new Refusal(openaiChat, request, true);
     const onHead = (status: number): void => void heads.push(status);
     const answer = { method: 'POST', path: '/', headers: [], body: null, extraHeaders: [], decline, onHead };
-    const passOn = new PassOn(answer, res, false, () => {});
+    const passOn = new PassOn(answer, res, false, { settled: () => {} });
     passOn.head(200, ['content-type', 'text/event-stream'], 'OK');
     return { passOn, heads, received: () => body.mock.calls.map(([chunk]) => String(chunk)).join('') };
   }

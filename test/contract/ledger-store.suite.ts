@@ -199,10 +199,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
 
     it('lists conversations with their totals, newest first', async () => {
       const { ledger, compactions } = await open();
-      const work = {
-        ...{ userMessages: 1, corrections: 2, calls: 3, callsAgain: 4, recoveries: 5 },
-        ...{ edits: 6, failedEdits: 7, redTests: 8, turnedGreen: 9 },
-      };
+      const work = { userMessages: 1, calls: 3, recoveries: 5 };
       const summary = { client: 'codex', product: '', model: 'm', session: '', tokens: 9, atMs: 4_000 };
       await compactions.add({ project: 'q', continues: 'c2', ...summary });
       await compactions.add({ project: 'other', continues: 'c2', ...summary });
@@ -230,7 +227,6 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
           dollars: 0.5,
           dollarsWithout: 1.5,
           output: 10,
-          edits: 0,
         }),
       ]);
       expect(await ledger.turns({ conversationId: 'c2', limit: 1 })).toEqual([aTurn('r3', late)]);

@@ -24,6 +24,10 @@ function remembered(body: Buffer): RememberedBody {
     storedAtMs: 0,
     directives: '',
     steps: '',
+    tail: Buffer.alloc(0),
+    shownId: '',
+    begins: false,
+    head: { model: 'm', tools: '', system: '' },
   };
 }
 

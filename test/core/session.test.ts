@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { contentIdOf, sessionIn } from '../../src/base/conversation-ids.ts';
 import { ConversationNames, type NamedRequest } from '../../src/core/request/conversation-names.ts';
@@ -45,7 +46,14 @@ function namesAt(clock = manualClock()) {
   let requests = 0;
   const nameOf = (prefixes: string, over: Partial<NamedRequest> = {}): string =>
     names.nameOf({
-      ...{ body: Buffer.from(prefixes), project: 'p', requestId: `r${requests++}`, session: '', contentId: CONTENT },
+      ...{
+        bytes: prefixes.length,
+        sum: crc32(prefixes),
+        project: 'p',
+        requestId: `r${requests++}`,
+        session: '',
+        contentId: CONTENT,
+      },
       ...{
         begins: prefixes.length === 1,
         prefixes: Array.from(prefixes, (_, i) => prefixes.slice(0, i + 1)),
@@ -100,7 +108,7 @@ describe('the shown id of a conversation', () => {
   it('is new if the same first words come in different bytes, or were already answered', () => {
     const { names, nameOf } = namesAt();
     const first = nameOf('a');
-    const second = nameOf('a', { body: Buffer.from('another model') });
+    const second = nameOf('a', { sum: crc32('another model') });
     names.answered('p', first);
     const third = nameOf('a');
     expect(new Set([first, second, third]).size).toBe(3);
@@ -124,7 +132,7 @@ describe('the shown id of a conversation', () => {
     const { nameOf } = namesAt();
     const main = nameOf('a', { session: 's' });
     nameOf('ab1', { session: 's' });
-    const side = nameOf('a', { session: 's', body: Buffer.from('sub-agent') });
+    const side = nameOf('a', { session: 's', sum: crc32('sub-agent') });
     expect(side).not.toBe(main);
     expect(sessionIn(side)).toBe(sessionIn(main));
     expect(nameOf('ab1c2', { session: 's' })).toBe(main);
@@ -153,7 +161,7 @@ describe('the shown id of a conversation', () => {
   it('is not changed by a request that only counts tokens', () => {
     const { nameOf } = namesAt();
     const first = nameOf('a', { purpose: 'count' });
-    expect([nameOf('a'), nameOf('a', { body: Buffer.from('counted'), purpose: 'count' })]).toEqual([first, first]);
+    expect([nameOf('a'), nameOf('a', { sum: crc32('counted'), purpose: 'count' })]).toEqual([first, first]);
   });
 
   it('is the usual one in a process that has not seen the conversation, and is not reused later', () => {

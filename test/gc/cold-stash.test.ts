@@ -574,7 +574,6 @@ function turnOf(conversationId: string, atMs: number) {
       missDollars: 0,
       missAt: 0,
     },
-    ...{ regretTokens: 0, regretDollars: 0, userMessages: 0, corrections: 0, calls: 0, callsAgain: 0, recoveries: 0 },
-    ...{ edits: 0, failedEdits: 0, redTests: 0, turnedGreen: 0 },
+    ...{ regretTokens: 0, regretDollars: 0, userMessages: 0, calls: 0, recoveries: 0 },
   };
 }

@@ -11,6 +11,7 @@ import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import type { PipelineOptions } from '../../src/core/request/pipeline-options.ts';
 import { always, type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
+import { NO_SCOPE } from '../../src/core/request/request.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
@@ -88,12 +89,33 @@ export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   };
 }
 
+/** Requests that took the lane in these tests, and those that did not. */
+export const lane = { passed: 0, rewritten: 0 };
+
+/** A pipeline that checks for every request that the lane, if it took it, would forward the same bytes. */
+class CheckedPipeline extends RequestPipeline {
+  override async rewrite(...request: Parameters<RequestPipeline['rewrite']>): Promise<RewrittenRequest> {
+    const [incoming, { free, bound } = always(PRUNE)] = request;
+    const isUsual = [free, bound].every((policy) => policy.newTexts === 'prune' && policy.history === 'replay');
+    const { scope = NO_SCOPE, purpose = 'generate' } = incoming;
+    const mayPass = isUsual && purpose === 'generate';
+    const passed = mayPass ? this.pass(incoming.body, incoming.dialect, { ...incoming, scope }) : null;
+    const rewritten = await super.rewrite(...request);
+    if (passed === null) lane.rewritten++;
+    else {
+      lane.passed++;
+      if (!passed.body.equals(rewritten.body)) throw new Error('the lane would forward other bytes');
+    }
+    return rewritten;
+  }
+}
+
 /** The pipeline of a request over a store, with nothing remembered in memory. */
 export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
   const clock = parts.clock ?? manualClock();
   const store = parts.store ?? openStore(':memory:', clock);
   const { directives } = parts;
-  return new RequestPipeline({
+  return new CheckedPipeline({
     store,
     clock,
     decisions: new DecisionMaker({

@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { PruneStep } from '../../src/proxy/prune-step.ts';
 import type { RequestContext } from '../../src/proxy/request-context.ts';
-import { Refusal } from '../../src/proxy/upstream/pass-on.ts';
+import { Refusal } from '../../src/proxy/upstream/refusal.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { NO_CONTEXT } from '../helpers/context.ts';

@@ -11,8 +11,6 @@ import {
   type LedgerTotals,
   type Share,
   undecidedWords,
-  type WorkMeasure,
-  type WorkRate,
 } from '../../core/ports/ledger-report.ts';
 import { type Part, part } from './table.ts';
 
@@ -37,7 +35,7 @@ const NOTHING: Part = { title: '', note: '', textColumns: 0, rows: [] };
 
 /** Non-empty parts of the report below its totals. */
 export function partsOf(report: LedgerReport): Part[] {
-  const parts = [sharesPart, leftWholePart, missesPart, toolsPart, modelsPart, holdoutPart, workPart];
+  const parts = [sharesPart, leftWholePart, missesPart, toolsPart, modelsPart, holdoutPart];
   return parts.map((partOf) => partOf(report)).filter(({ rows }) => rows.length > 1);
 }
 
@@ -172,44 +170,9 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
       ['dollars without cuts', holdout.withoutCuts, money],
       ['output tokens', holdout.outputTokens, count],
       ['regret tokens', holdout.regretTokens, count],
+      ['recoveries', holdout.recoveries, (value) => value.toFixed(2)],
+      ['compactions', holdout.compactions, (value) => value.toFixed(2)],
     ],
-  );
-}
-
-/** Work progress of pruned and unpruned conversations. */
-function workPart({ work }: LedgerReport): Part {
-  type Of = (measure: WorkMeasure) => WorkRate;
-  const shower = ({ isShare }: WorkMeasure) => (isShare ? percent : (value: number) => value.toFixed(2));
-  const range = (one: WorkMeasure, [low, high]: readonly [number, number]): string =>
-    `${shower(one)(low)} to ${shower(one)(high)}`;
-  const counted = (rate: WorkRate): string =>
-    rate.rate === null ? '-' : `${count(rate.part)} of ${count(rate.whole)}`;
-  const rated = (one: WorkMeasure, { rate }: WorkRate): string => (rate === null ? '-' : shower(one)(rate));
-  const bounded = (one: WorkMeasure, { rate, interval }: WorkRate): string =>
-    rate === null ? '-' : interval ? range(one, interval) : undecidedWords(false);
-  const apart = (one: WorkMeasure): string => {
-    if (one.difference === null) return undecidedWords(false);
-    return one.difference.interval === null ? undecidedWords(true) : range(one, one.difference.interval);
-  };
-  const arm = (name: string, of: Of) =>
-    [
-      [name, (one: WorkMeasure) => counted(of(one))],
-      ['rate', (one: WorkMeasure) => rated(one, of(one))],
-      ['interval', (one: WorkMeasure) => bounded(one, of(one))],
-    ] as const;
-  return part<WorkMeasure>(
-    {
-      title: 'How the work goes',
-      note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
-      textColumns: 1,
-    },
-    [
-      ['measure', ({ words }) => words],
-      ...arm('pruned', ({ pruned }) => pruned),
-      ...arm('whole', ({ control }) => control),
-      ['difference', apart],
-    ],
-    work,
   );
 }
 

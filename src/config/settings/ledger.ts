@@ -1,4 +1,4 @@
-import { oneOf, onOff, optional, plainText, share } from '../rules.ts';
+import { oneOf, optional, plainText, share } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Costs of requests, and effects of pruning. */
@@ -21,10 +21,5 @@ export const ledgerSettings = {
     fallback: 0,
     flag: 'holdout',
     doc: 'Share of conversations left unpruned from their first request, as a control group.',
-  }),
-  corrections: setting({
-    rule: onOff(),
-    fallback: true,
-    doc: 'Counts user messages that correct the model, by a short list of English words, to compare pruned with control conversations. Only the count is kept.',
   }),
 };

@@ -117,6 +117,8 @@ export interface HoldoutResult {
   readonly withoutCuts: Difference;
   readonly outputTokens: Difference;
   readonly regretTokens: Difference;
+  readonly recoveries: Difference;
+  readonly compactions: Difference;
   readonly plan: HoldoutPlan;
 }
 
@@ -128,38 +130,6 @@ export interface HoldoutPlan {
   readonly share: number;
   /** Days until the result is conclusive at the current pace; `null` if unknown. */
   readonly days: number | null;
-}
-
-/** Measures of work progress; `turns` is requests per user message. */
-export type WorkName =
-  | 'failedEdits'
-  | 'callsAgain'
-  | 'recoveries'
-  | 'turns'
-  | 'turnedGreen'
-  | 'corrections'
-  | 'compactions';
-
-/** Number of occurrences in the conversations of an arm, out of the number of opportunities. */
-export interface WorkRate {
-  readonly part: number;
-  readonly whole: number;
-  readonly rate: number | null;
-  /** 95 % confidence interval of the rate; `null` if there are too few cases. */
-  readonly interval: readonly [low: number, high: number] | null;
-}
-
-/** A measure of work progress, for pruned conversations and for the control group. */
-export interface WorkMeasure {
-  readonly name: WorkName;
-  /** Row heading. */
-  readonly words: string;
-  /** The rate is a share of the opportunities; otherwise it is a mean count per message or conversation. */
-  readonly isShare: boolean;
-  readonly pruned: WorkRate;
-  readonly control: WorkRate;
-  /** Comparison of pruned conversations with the control group; `null` if there are too few cases. */
-  readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
 }
 
 /** Everything that the report and the page show from the ledger. */
@@ -195,8 +165,6 @@ export interface LedgerReport {
   readonly leftWhole: readonly LeftWhole[];
   /** `null` if no conversation was held out. */
   readonly holdout: HoldoutResult | null;
-  /** Measures of work progress with at least one observation. */
-  readonly work: readonly WorkMeasure[];
 }
 
 /** Read access to the ledger for the CLI, the page and the tools. Methods may reject with `StoreUnavailable`. */

@@ -50,21 +50,13 @@ export interface NamedRequest {
   readonly arm: Arm;
 }
 
-/** Counts that show the work progress of a request or a conversation. */
+/** What a request adds to a conversation. */
 export interface WorkCounts {
-  /** Number of messages with user text, and how many of them correct the model. */
+  /** Number of messages with user text. */
   readonly userMessages: number;
-  readonly corrections: number;
-  /** Number of tool calls; how many repeat an earlier call; how many request lines that were cut. */
+  /** Number of tool calls, and how many of them request lines that were cut. */
   readonly calls: number;
-  readonly callsAgain: number;
   readonly recoveries: number;
-  /** Number of edits of parts of files, and how many failed because the text to replace was not found. */
-  readonly edits: number;
-  readonly failedEdits: number;
-  /** Failed test runs, and successful ones that follow a failed one. */
-  readonly redTests: number;
-  readonly turnedGreen: number;
 }
 
 /** Billed figures of a request. Dollars are `null` if no price is known. */

@@ -60,15 +60,10 @@ export interface RegretFacts {
   readonly recovered?: { readonly ranges: number; readonly lines: number };
 }
 
-/** Signs of progress from the model's last answer on: counts and hashes, never a text. */
-export interface WorkFacts
-  extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
+/** Counts from the model's last answer on. */
+export interface WorkFacts extends WorkCounts {
   /** Index of the first message counted. */
   readonly since: number;
-  /** Hash of name and arguments of each call. */
-  readonly calls: readonly string[];
-  /** Outcomes of test runs, in order. */
-  readonly tests: readonly ('red' | 'green')[];
 }
 
 /** Usage reported by the provider; `null` for figures that it does not report. */

@@ -13,6 +13,7 @@ import type {
 import { SeenMessages } from '../seen/reader.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
+import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import type { KnownHistory } from '../sent/history.ts';
 import type { FindSettings, FoundText } from './found-text.ts';
 import { checksumsOf } from './head-sums.ts';
@@ -162,4 +163,10 @@ export function viewFor(binding: Binding, directives: DirectivesView): Directive
   if (binding !== 'verified' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
   return { version: directives.version, empty: false, stepsOf: (id) => directives.stepsOf(id), of };
+}
+
+/** A processed request, in the form in which its segments are recorded. */
+export function segmentsOf(persisted: PersistedRequest): DecidedSegments {
+  const decided = decidedSegments(persisted);
+  return persisted.request.binding === 'verified' ? ofVerifiedHistory(decided) : decided;
 }

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import { BRANCH_CHARS, contentIdOf, openerIn, SESSION_CHARS, shownIdOf } from '../../base/conversation-ids.ts';
 import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
@@ -7,7 +6,9 @@ import type { Clock } from '../ports.ts';
 
 /** Facts of a request that identify its conversation. */
 export interface NamedRequest {
-  readonly body: Buffer;
+  /** Size and, if it begins a conversation, checksum of the body. */
+  readonly bytes: number;
+  readonly sum: number;
   readonly project: string;
   readonly requestId: string;
   /** The client's session id, or `''`. */
@@ -87,7 +88,7 @@ export class ConversationNames {
   }
 
   #find(request: NamedRequest, usual: string, opener: string): string {
-    const { begins, project, requestId, purpose, body } = request;
+    const { begins, project, requestId, purpose, bytes, sum } = request;
     const known = this.#longest(request, opener);
     const key = openingKey(project, usual);
     const openings = this.#openings.get(key) ?? [];
@@ -96,10 +97,10 @@ export class ConversationNames {
       if (known === null && !begins && openings.length === 0) this.#openings.set(key, [TAKEN]);
       return known?.name ?? (openings.at(-1)?.name || usual);
     }
-    const came = { bytes: body.length, sum: crc32(body), atMs: this.#clock.nowMs(), answered: false };
+    const came = { bytes, sum, atMs: this.#clock.nowMs(), answered: false };
     const open = openings.filter(({ answered, atMs }) => !answered && came.atMs - atMs < RETRY_MS);
     const same =
-      open.findLast(({ bytes, sum }) => bytes === came.bytes && sum === came.sum) ??
+      open.findLast((opening) => opening.bytes === bytes && opening.sum === sum) ??
       open.findLast(({ name }) => known !== null && !known.isWhole && name === known.name);
     const branch = openings.length === 0 ? '' : textHash(requestId).slice(0, BRANCH_CHARS);
     const name = same?.name ?? shownIdOf(contentIdOf(usual), opener, branch);

@@ -14,6 +14,7 @@ import { controlPrefix, mayBeCut, recordsOf, type SentMemory, wholeRecord } from
 import { underSecondKeys } from '../sent/second-keys.ts';
 import type { DecidedTexts, DecideStage } from './decide.ts';
 import type { FoundText } from './found-text.ts';
+import { checksumsOf } from './head-sums.ts';
 import { recordsWholeMessages } from './policy.ts';
 import { type Checkpoint, PrefixBytes, type RememberedBody } from './prefix-memo.ts';
 import { CHECKPOINTS } from './read.ts';
@@ -276,9 +277,6 @@ export async function slideExpiry(
   }
 }
 
-/** Parsing a smaller body again is cheaper than remembering it. */
-const MIN_REMEMBERED_BYTES = 64 * 1024;
-
 type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
 
 /** Conditions under which a later request may reuse the body without querying the store. */
@@ -293,10 +291,7 @@ function validityOf({ request, failed }: PersistedRequest): Validity {
   return { epoch: failed ? '' : state.epoch, storedAtMs, directives: state.directives.version, steps: steps.joined };
 }
 
-/**
- * The part of a forwarded body to remember; `null` if the body is small and has no outcomes, or no later body can begin
- * with it.
- */
+/** The part of a forwarded body to remember; `null` if no later body can begin with it. */
 export function bodyToRemember(persisted: PersistedRequest): RememberedBody | null {
   const { request, spliced } = persisted;
   const { body, dialect, read, found } = request;
@@ -305,7 +300,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
   const { match } = read;
   const { before, messages, previous } = read.scanned;
   // after a request that continues a stored answer, the next body starts from another answer
-  if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return null;
+  if (previous !== '') return null;
   const checkpoints: Checkpoint[] = read.messageEnds.map(({ message, conversation, tokens }) => {
     const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
     return {
@@ -334,5 +329,14 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
     storedAtMs,
     directives,
     steps,
+    tail: tailOf(body.subarray(last.at), match?.body.tail),
+    shownId: read.shownId,
+    begins: read.begins,
+    head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages }) },
   };
+}
+
+/** A copy of the bytes after the last message, or the earlier copy if it is the same. */
+function tailOf(bytes: Buffer, before: Buffer | undefined): Buffer {
+  return before?.equals(bytes) === true ? before : Buffer.from(bytes);
 }

@@ -23,10 +23,12 @@ export interface PipelineOptions {
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is not pruned. */
   readonly isHeldOut?: (shownId: string, project: string) => boolean;
+  /** Whether new conversations of a project may belong to the control group. */
+  readonly mayHoldOut?: (project: string) => boolean;
   /** Directives and observers of segments. If absent, segments are disabled. */
   readonly segments?: SegmentPorts;
   /** Repeats the shortened tools of conversations of earlier versions. */
-  readonly shortTools?: Pick<ShortTools, 'ready' | 'has' | 'editsOf'> | undefined;
+  readonly shortTools?: Pick<ShortTools, 'ready' | 'has' | 'editsOf' | 'isEmpty'> | undefined;
   /** Persists the conversations behind answers that the provider stores, so that they survive a restart. */
   readonly answers?: KeptAnswers;
   /** Present if originals belong to projects. */

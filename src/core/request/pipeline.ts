@@ -5,18 +5,17 @@ import { Turns } from '../decide/turns.ts';
 import type { RequestScope } from '../ports/segments.ts';
 import { inSpan } from '../ports/traces.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
-import type { DecidedSegments } from '../segments/describe.ts';
-import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { LateRecords } from '../sent/late-records.ts';
 import { SentMemory } from '../sent/records.ts';
-import { CollectStage, collectedRequest, countsTokens, decidedSegments, directRequest } from './collect.ts';
+import { CollectStage, collectedRequest, countsTokens, directRequest, segmentsOf } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
+import { ALWAYS_PRUNE, type Parsed, type Passed, Passing } from './passing.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import type { PipelineOptions } from './pipeline-options.ts';
-import { always, type Policies, PRUNE } from './policy.ts';
+import type { Policies } from './policy.ts';
 import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
@@ -30,7 +29,6 @@ import {
 } from './rewritten.ts';
 import { ServedLines } from './served-lines.ts';
 
-const ALWAYS_PRUNE = always(PRUNE);
 /** Share of `memoBytes` for the records of single messages. */
 const SENT_SHARE = 1 / 16;
 /** The conversation exceeds its token budget, but the provider allows no stashing. */
@@ -54,6 +52,7 @@ export class RequestPipeline {
   readonly #decide: DecideStage;
   readonly #persist: PersistStage;
   readonly #collect: CollectStage | null;
+  readonly #passing: Passing;
 
   constructor(options: PipelineOptions) {
     const { segments, find, render, onFailure, memoBytes, store, decisions, owners } = options;
@@ -73,6 +72,9 @@ export class RequestPipeline {
     const records = { sent: this.#sent, late: this.#late };
     this.#persist = new PersistStage({ decisions, decide: this.#decide, render, ...records, turns, owners, onFailure });
     this.#collect = segments ? new CollectStage(segments, find, onFailure) : null;
+    this.#passing = new Passing(options, {
+      ...{ memo: this.#memo, sent: this.#sent, accepted: this.#accepted, read: this.#read },
+    });
   }
 
   /**
@@ -122,6 +124,16 @@ export class RequestPipeline {
     return this.#outcomeOf(unstored, []);
   }
 
+  /** See `Passing.pass`. The caller hands every request that passed to `passed` later. */
+  pass(...request: Parameters<Passing['pass']>): Passed | null {
+    return this.#passing.pass(...request);
+  }
+
+  /** See `Passing.parse`. */
+  passed(incoming: IncomingRequest, passed: Passed): Promise<Parsed> {
+    return this.#passing.parse(incoming, passed);
+  }
+
   /** Dry run: cuts the whole conversation as if it were new. Does not use the store and changes nothing. */
   async rewriteDry(incoming: IncomingRequest): Promise<RewrittenRequest> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
@@ -151,7 +163,7 @@ export class RequestPipeline {
   }
 
   /** Records that a request was answered: from now on, an identical request may begin another conversation. */
-  completed(project: string, { begins, shownId }: RewrittenRequest): void {
+  completed(project: string, { begins, shownId }: Pick<RewrittenRequest, 'begins' | 'shownId'>): void {
     if (begins) this.#names.answered(project, shownId);
   }
 
@@ -329,11 +341,6 @@ export class RequestPipeline {
             now - known.storedAtMs < trustMs)),
     );
   }
-}
-
-function segmentsOf(persisted: PersistedRequest): DecidedSegments {
-  const decided = decidedSegments(persisted);
-  return persisted.request.binding === 'verified' ? ofVerifiedHistory(decided) : decided;
 }
 
 /** Whether a request went through all stages instead of being bypassed. */

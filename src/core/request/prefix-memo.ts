@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { keyOf, meaningOf } from '../hash.ts';
+import type { HeadSums } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 
 /** The outcome for one text, as it appears in the request's report. */
@@ -57,6 +58,12 @@ export interface RememberedBody {
   /** Version of the applied directives. `steps`: scopes of the applied context-GC steps, separated by spaces. */
   readonly directives: string;
   readonly steps: string;
+  /** The bytes after the last message. */
+  readonly tail: Buffer;
+  /** See `ReadBody`. */
+  readonly shownId: string;
+  readonly begins: boolean;
+  readonly head: HeadSums;
 }
 
 /** A remembered body and the last checkpoint that the new body shares with it. */
@@ -122,7 +129,7 @@ const NOTE_BYTES = 400;
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
   const notes = body.checkpoints.at(-1)?.conversation.size ?? 0;
-  return body.prefix.memory + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
+  return body.prefix.memory + body.tail.length + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 
 /** Moves a body to the front. Bodies at the end are evicted first. */

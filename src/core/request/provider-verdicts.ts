@@ -8,7 +8,8 @@ import type { Store } from '../ports.ts';
 import type { LateRecords } from '../sent/late-records.ts';
 import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { foldAnswer } from './find-texts.ts';
-import type { ReadBody } from './read.ts';
+import type { Checkpoint, RememberedBody } from './prefix-memo.ts';
+import { type ReadBody, tailOf } from './read.ts';
 import { newCutPrefixes, type RewrittenRequest } from './rewritten.ts';
 
 /**
@@ -36,6 +37,17 @@ export class AcceptedCuts {
     return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
   }
 
+  /** Whether all cuts of a remembered body up to a checkpoint are known to be accepted. */
+  covers({ outcomes, prefixes, messages }: RememberedBody, checkpoint: Checkpoint): boolean {
+    const tail = tailOf(messages.slice(0, checkpoint.messages));
+    return outcomes
+      .slice(0, checkpoint.outcomes)
+      .some(
+        ({ pruneId, messageIndex }) =>
+          pruneId !== null && (messageIndex < tail || this.#prefixes.has(prefixes[messageIndex] ?? '')),
+      );
+  }
+
   /** Records that a provider accepted a request's new cuts and its unpruned history. Never rejects. */
   async add(request: RewrittenRequest): Promise<void> {
     // only unanswered cuts need a record: an answer after a cut message proves that its cuts were accepted
@@ -60,6 +72,11 @@ export class RefusedConversations {
 
   constructor(store: Store) {
     this.#store = store;
+  }
+
+  /** Whether no conversation was refused. */
+  get isEmpty(): boolean {
+    return this.#hashes.size === 0;
   }
 
   /** Loads conversations recorded by earlier and other processes. */

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
@@ -123,13 +124,12 @@ export class ReadStage {
     state: StoreState,
     remembered: PrefixMatch | null,
   ): Promise<ReadRequest> {
-    const { body, dialect, scope = NO_SCOPE, signal, sender, onRead } = request;
+    const { body, scope = NO_SCOPE } = request;
     const { turns, answers } = this.#options;
     const first = remembered?.checkpoint.at ?? 0;
     const scan = await ifLargeInTurns(turns, body.length - first, () =>
       this.#scan(request, remembered, state.directives),
     );
-    const { binding, directives } = scan;
     const { previous } = scan.scanned;
     if (previous !== '' && state.failure === null) await answers.learn(scope.project, previous);
     const folding = this.#fold(request, scan);
@@ -137,26 +137,20 @@ export class ReadStage {
     const fold = (): ReadBody | null => advanceFor(folding, ms);
     let read = await ifLargeInTurns(turns, body.length - first, fold);
     while (read === null) read = await turns.run(fold);
-    const steps = directives.empty
-      ? NO_STEPS
-      : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
-    const policy = binding === 'free' ? policies.free : policies.bound;
-    const { found } = read;
-    return {
-      body,
-      dialect,
-      scope,
-      signal,
-      onRead,
-      sender,
-      policy,
-      binding,
-      state,
-      read,
-      steps,
-      known: NO_HISTORY,
-      found,
-    };
+    return assembled(request, policies, state, scan, read);
+  }
+
+  /**
+   * Like `run`, but at once. A request that continues a stored answer finds it only in memory.
+   *
+   * @throws JsonShapeError if the body is not understood
+   */
+  runNow(request: IncomingRequest, policies: Policies, state: StoreState, remembered: PrefixMatch | null): ReadRequest {
+    const scan = this.#scan(request, remembered, state.directives);
+    const folding = this.#fold(request, scan);
+    let step = folding.next();
+    while (!step.done) step = folding.next();
+    return assembled(request, policies, state, scan, step.value);
   }
 
   /** Finds the message boundaries. A remembered body is ignored if different context-GC steps apply now. */
@@ -243,10 +237,52 @@ export class ReadStage {
     const { messages, outside, previous } = scanned;
     const session = sessionOf(sessions, { body, messages, outside });
     const { project, requestId } = scope;
-    const about = { body, project, requestId, session, previous, purpose, wire: dialect.name };
+    const sum = read.begins ? crc32(body) : 0;
+    const about = { bytes: body.length, sum, project, requestId, session, previous, purpose, wire: dialect.name };
     const shownId = this.#options.names.nameOf({ ...about, ...read });
     return { session, shownId };
   }
+
+  /** Names the conversations of further requests with the same body, without keeping it. */
+  namer(
+    { body, dialect, scope = NO_SCOPE, purpose = 'generate' }: IncomingRequest,
+    { session, prefixes, conversationId: contentId, begins, scanned: { previous } }: ReadBody,
+  ): (requestId: string) => string {
+    const { names } = this.#options;
+    const sum = begins ? crc32(body) : 0;
+    const about = { bytes: body.length, sum, project: scope.project, session, previous, purpose, wire: dialect.name };
+    return (requestId) => names.nameOf({ ...about, requestId, prefixes, contentId, begins });
+  }
+}
+
+/** A parsed request with its policy, before anything about it was looked up. */
+function assembled(
+  { body, dialect, scope = NO_SCOPE, signal, sender, onRead }: IncomingRequest,
+  policies: Policies,
+  state: StoreState,
+  { binding, directives }: Scan,
+  read: ReadBody,
+): ReadRequest {
+  const steps = directives.empty
+    ? NO_STEPS
+    : applicableSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
+  const policy = binding === 'free' ? policies.free : policies.bound;
+  const { found } = read;
+  return {
+    body,
+    dialect,
+    scope,
+    signal,
+    onRead,
+    sender,
+    policy,
+    binding,
+    state,
+    read,
+    steps,
+    known: NO_HISTORY,
+    found,
+  };
 }
 
 /** The conversation before the new messages. @param known - its remembered state */

@@ -1,11 +1,10 @@
-import { isFailed } from '../../base/failed-result.ts';
+import { editFailed, isFailed } from '../../base/failed-result.ts';
 import { hashLines } from '../../engine/text/line-hashes.ts';
 import { mayHoldFullMarker, mayHoldShortMarker } from '../../engine/text/marker.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import type { ShownEntry, ShownText } from '../../wires/goal/shown-lines.ts';
 import { askedLines, editedFiles, writtenLines } from '../../wires/transcript/call-targets.ts';
 import type { ToolCall } from '../../wires/transcript/tools.ts';
-import { editFailed } from '../../wires/transcript/work-signs.ts';
 import { textHash } from '../hash.ts';
 import type { FoundText, ResultInContext } from './found-text.ts';
 import type { Reading } from './results.ts';

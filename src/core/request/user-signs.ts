@@ -1,23 +1,14 @@
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
-import { isCorrection } from '../../wires/transcript/work-signs.ts';
 
-/** Facts about a user message, without its text. */
-export interface UserSigns {
-  /** The message contains the user's own words. */
-  readonly hasWords: boolean;
-  /** The words correct the model. */
-  readonly corrects: boolean;
-}
+/** Messages that contain the user's own words, for as long as a message is remembered. */
+const withWords = new WeakSet<ScannedMessage>();
 
-/** Facts about parsed messages, for as long as a message is remembered. */
-const signs = new WeakMap<ScannedMessage, UserSigns>();
-
-/** Records facts about the user's words when a message is read, so that it is not decoded again. */
+/** Records whether a message contains the user's words when it is read, so that it is not decoded again. */
 export function noteUserWords(message: ScannedMessage, words: string): void {
-  signs.set(message, { hasWords: words !== '', corrects: isCorrection(words.trim()) });
+  if (words !== '') withWords.add(message);
 }
 
-/** Returns the recorded facts; absent if the message was not read. */
-export function userSigns(message: ScannedMessage): UserSigns | undefined {
-  return signs.get(message);
+/** Whether a message that was read contains the user's own words. */
+export function hasUserWords(message: ScannedMessage): boolean {
+  return withWords.has(message);
 }

@@ -170,6 +170,7 @@ const LARGE_BYTES = 64 * 1024;
 export class SeenReader {
   readonly #options: SeenReaderOptions;
   readonly #queue: WorkQueue;
+  #source = (): Promise<void> => Promise.resolve();
 
   constructor(options: SeenReaderOptions) {
     const { onFailure } = options;
@@ -188,8 +189,14 @@ export class SeenReader {
   }
 
   /** Resolves when all requests received so far have been handed to the observers. Never rejects. */
-  flush(): Promise<void> {
-    return this.#queue.flush();
+  async flush(): Promise<void> {
+    await this.#source();
+    await this.#queue.flush();
+  }
+
+  /** @param source - resolves once all finished requests were added here */
+  fedBy(source: () => Promise<void>): void {
+    this.#source = source;
   }
 
   async #read(request: ObservedRequest): Promise<void> {

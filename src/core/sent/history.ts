@@ -8,14 +8,7 @@ import type { Decision, NewDecision, SentDecision, SentMessage, SentText, Store,
 import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
 import type { ReadRequest } from '../request/request.ts';
-import {
-  acceptedPrefix,
-  containsResultOrWords,
-  controlPrefix,
-  earlierControlPrefix,
-  mayBeCut,
-  type SentMemory,
-} from './records.ts';
+import { acceptedPrefix, containsResultOrWords, controlKeys, mayBeCut, type SentMemory } from './records.ts';
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
@@ -66,7 +59,7 @@ export async function recallHistory(
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
 ): Promise<KnownHistory> {
-  const { messages, prefixes, secondKeys, first, tail, conversationId, shownId } = read;
+  const { messages, prefixes, secondKeys, first, tail } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
   if (first === messages.length) return NO_HISTORY;
@@ -75,10 +68,10 @@ export async function recallHistory(
   const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const controlKeys = shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
+  const ofControl = controlKeys(read);
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(
-    [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...controlKeys],
+    [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...ofControl],
     skipReason,
     prefetchKeys,
   );
@@ -90,7 +83,7 @@ export async function recallHistory(
     mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   if (read.found.length + records.size === 0) return { ...NO_HISTORY, unknown, failure };
-  const control = controlKeys.some((prefix) => records.has(prefix));
+  const control = ofControl.some((prefix) => records.has(prefix));
   const cutsAccepted = acceptedKeys.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const fixed = new Set<FoundText>();

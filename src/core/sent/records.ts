@@ -7,7 +7,7 @@ import type { FoundText } from '../request/found-text.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
 /** Texts below this size in bytes are never cut under any settings. */
-const MIN_BYTES = 200;
+export const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
 /** Whether a message contains texts of a cuttable kind. */
@@ -45,6 +45,17 @@ export function controlPrefix(shownId: string): string {
 /** The same key in earlier versions, which recorded nothing else about such a conversation. */
 export function earlierControlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);
+}
+
+/** Keys of the records that a conversation belongs to the control group. */
+export function controlKeys({
+  shownId,
+  conversationId,
+}: {
+  readonly shownId: string;
+  readonly conversationId: string;
+}): string[] {
+  return shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
 }
 
 /**
@@ -95,7 +106,7 @@ export interface OwnRecords {
  * store is unavailable.
  */
 export class SentMemory {
-  readonly #store: Pick<Store, 'findSent'>;
+  readonly #store: Pick<Store, 'findSent' | 'hasNoSent'>;
   readonly #memory: LRUCache<string, SentMessage>;
   readonly #own: OwnRecords | undefined;
 
@@ -103,7 +114,7 @@ export class SentMemory {
    * @param maxBytes - maximum memory, estimated
    * @param own - asked for what is not in memory if the store cannot be
    */
-  constructor(store: Pick<Store, 'findSent'>, maxBytes: number, own?: OwnRecords) {
+  constructor(store: Pick<Store, 'findSent' | 'hasNoSent'>, maxBytes: number, own?: OwnRecords) {
     this.#store = store;
     this.#own = own;
     this.#memory = new LRUCache({
@@ -146,6 +157,12 @@ export class SentMemory {
     }
     if (failure === null) this.#own?.add([...found.values()]);
     return { sent, failure };
+  }
+
+  /** Whether there are certainly no records, as far as this can be known at once. Never throws. */
+  hasNone(prefixes: readonly string[]): boolean {
+    for (const prefix of prefixes) if (this.#memory.has(prefix)) return false;
+    return this.#store.hasNoSent?.(prefixes) === true;
   }
 
   /**

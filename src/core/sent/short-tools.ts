@@ -83,6 +83,11 @@ export class ShortTools {
     this.#known = known;
   }
 
+  /** Whether certainly no conversation has shortened tools. */
+  get isEmpty(): boolean {
+    return this.#known?.size === 0;
+  }
+
   /** Whether the tools of a request's conversation were shortened. */
   has(request: ReadRequest): boolean {
     return this.#of(request) !== undefined;

@@ -36,6 +36,11 @@ export function isRepeated(fields: readonly string[], name: string): boolean {
 interface Admission {
   readonly keyId: string;
   readonly viewer: Viewer;
+  /**
+   * Admits another request with the same head, and says whether it may. Absent if each request has to be counted, or
+   * judged by more than its head.
+   */
+  readonly renew?: () => boolean;
 }
 
 /** Requests admitted with a key, or for a signed-in user. */

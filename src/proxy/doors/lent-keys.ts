@@ -67,16 +67,24 @@ export class SecretMask {
   }
 }
 
+const masked = new WeakSet<ServerResponse>();
+
+/** Whether a secret is hidden in an answer. */
+export function isMasked(res: ServerResponse): boolean {
+  return masked.has(res);
+}
+
 /**
  * Hides a secret in the status line, headers, body and trailers of an answer. Streams are not delayed, except for bytes
  * that may begin the secret. Compressed answers are only searched if they are errors of up to 64 KiB; requests with the
  * proxy's key ask for uncompressed answers.
  */
 export function maskAnswer(res: ServerResponse, mask: SecretMask): void {
-  const masked = new MaskedAnswer(res, mask);
-  res.writeHead = ((status: number, ...rest: unknown[]) => masked.head(status, rest)) as typeof res.writeHead;
-  res.write = ((...args: unknown[]) => masked.write(args)) as typeof res.write;
-  res.end = ((...args: unknown[]) => masked.end(args)) as typeof res.end;
+  masked.add(res);
+  const answer = new MaskedAnswer(res, mask);
+  res.writeHead = ((status: number, ...rest: unknown[]) => answer.head(status, rest)) as typeof res.writeHead;
+  res.write = ((...args: unknown[]) => answer.write(args)) as typeof res.write;
+  res.end = ((...args: unknown[]) => answer.end(args)) as typeof res.end;
   const { addTrailers } = res;
   res.addTrailers = ((trailers: [string, string][]) =>
     addTrailers.call(

@@ -28,8 +28,6 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
   readonly traces?: Traces | undefined;
-  /** Whether the ledger counts the user's words of correction. */
-  readonly countsCorrections?: boolean;
 }
 
 /** The request to report. */
@@ -172,10 +170,10 @@ export class ExchangeReporter {
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { requestId, caller, keyId, scope } = context;
     const { project, agent: client } = scope;
-    const { dialect, countsCorrections } = this.#options;
+    const { dialect } = this.#options;
     const model = rewritten ? undefined : (to.operation.model ?? this.asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
-    const about = { requestId, forwardedOriginal, countsCorrections, ...of };
+    const about = { requestId, forwardedOriginal, ...of };
     if (rewritten === null) return factsOfUnread(about, this.bytesIn);
     try {
       return isShadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);

@@ -5,14 +5,11 @@ import { REPEAT, WHOLE_CUTS } from '../../core/decide/decision.ts';
 import type { FreshFacts, MessageFacts, RegretFacts, WorkFacts } from '../../core/ports/request-facts.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
-import { userSigns } from '../../core/request/user-signs.ts';
-import { groupBy } from '../../engine/group-by.ts';
+import { hasUserWords } from '../../core/request/user-signs.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
-import type { Conversation } from '../../wires/goal/conversation.ts';
-import { decodeString, type Span } from '../../wires/json/cursor.ts';
+import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
+import { decodeString } from '../../wires/json/cursor.ts';
 import { isRecovery, shellRecovery } from '../../wires/transcript/shell-recovery.ts';
-import { editFailed, isEdit, isTestRun, type TestOutcome, testOutcome } from '../../wires/transcript/work-signs.ts';
 
 /** Messages of a conversation's newest request, with their facts. */
 interface Remembered {
@@ -201,72 +198,18 @@ export function shellRecoveries(
   return regrets;
 }
 
-/** Bytes read at either end of a result, which show how a call ended. */
-const HEAD_BYTES = 1_000;
-const TAIL_BYTES = 4_000;
-
-type Counts = { -readonly [Field in keyof WorkFacts]: WorkFacts[Field] } & { calls: string[]; tests: TestOutcome[] };
-
 /**
- * Counts signs of progress in the messages from the model's last answer on. Texts are read but not retained.
+ * Counts from the model's last answer on.
  *
  * @param since - index of the first message
- * @param corrections - whether to search the user's words for corrections
  */
-export function workOf(rewritten: RewrittenRequest, since: number, corrections: boolean): WorkFacts {
-  const { received, messages, conversation } = rewritten;
-  const work: Counts = {
-    since,
-    userMessages: 0,
-    corrections: 0,
-    calls: [],
-    recoveries: 0,
-    edits: 0,
-    failedEdits: 0,
-    tests: [],
-  };
+export function workOf({ messages, conversation }: RewrittenRequest, since: number): WorkFacts {
+  let [userMessages, calls, recoveries] = [0, 0, 0];
   for (const message of messages.slice(since)) {
-    if (message.role === 'assistant') addCalls(work, received, message, conversation);
-    else addAnswers(work, received, message, conversation);
-    const said = message.role === 'user' ? userSigns(message) : undefined;
-    if (!said?.hasWords) continue;
-    work.userMessages++;
-    // the first message of a conversation has nothing to correct
-    if (corrections && since > 0 && said.corrects) work.corrections++;
+    if (message.role === 'user' && hasUserWords(message)) userMessages++;
+    if (message.role !== 'assistant') continue;
+    calls += message.calls.length;
+    for (const { id, name } of message.calls) if (isRecovery(conversation.callOf(id, name))) recoveries++;
   }
-  return work;
-}
-
-function addCalls(work: Counts, body: Buffer, { calls }: ScannedMessage, conversation: Conversation): void {
-  for (const { id, name, args } of calls) {
-    work.calls.push(crc32(body.subarray(args?.start ?? 0, args?.end ?? 0), crc32(name)).toString(36));
-    if (isRecovery(conversation.callOf(id, name))) work.recoveries++;
-  }
-}
-
-function addAnswers(work: Counts, body: Buffer, { texts }: ScannedMessage, conversation: Conversation): void {
-  const results = texts.filter(({ use }) => use === 'result');
-  for (const answer of groupBy(results, ({ callId, name }) => `${callId}\n${name}`).values()) {
-    const [first] = answer;
-    const call = first && conversation.callOf(first.callId, first.name);
-    if (!call) continue;
-    if (isEdit(call)) {
-      work.edits++;
-      if (editFailed(endsOf(body, answer))) work.failedEdits++;
-    } else if (isTestRun(call)) {
-      const outcome = testOutcome(endsOf(body, answer));
-      if (outcome !== null) work.tests.push(outcome);
-    }
-  }
-}
-
-/** First and last bytes of an answer, with `\n` escapes decoded; other escapes stay as in the body. */
-function endsOf(body: Buffer, texts: readonly ScannedText[]): string {
-  const first = texts[0]?.literal;
-  const last = texts.at(-1)?.literal;
-  if (!first || !last) return '';
-  const whole: Span = { start: first.start + 1, end: last.end - 1 };
-  const head = body.toString('utf8', whole.start, Math.min(whole.end, whole.start + HEAD_BYTES));
-  const tail = body.toString('utf8', Math.max(whole.start + HEAD_BYTES, whole.end - TAIL_BYTES), whole.end);
-  return `${head}${tail}`.replaceAll(/\\{1,3}n/g, '\n');
+  return { since, userMessages, calls, recoveries };
 }

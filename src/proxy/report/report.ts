@@ -42,38 +42,26 @@ export interface ReporterOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Limits for pending reports and their bytes. Beyond them the oldest reports are dropped, never a request. */
-const MAX_WAITING = 5_000;
-const MAX_WAITING_BYTES = 64 * 1024 * 1024;
-/** Requests are reported in batches, which is friendlier to CPU caches. */
-const REPORT_DELAY_MS = 25;
-const REPORTED_AT_ONCE = 64;
+/** The finished requests that are not reported yet. */
+export interface ReportQueue {
+  /**
+   * Queues a report. Never throws or blocks.
+   *
+   * @param bytes - memory held by the report until it is made
+   */
+  report(make: () => RequestReport | Promise<RequestReport>, bytes: number): void;
+  /** Reports everything in the queue. Never rejects. */
+  drain(): Promise<void>;
+}
 
 /** Reports each request as a log line, metrics, ledger figures and events. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  #reports: LogEntry[] = [];
-  /** Memory held by `#reports`, in bytes. */
-  #bytes = 0;
   readonly #unfinished = new Set<Promise<void>>();
-  #timer: NodeJS.Timeout | undefined;
+  #queue: ReportQueue | null = null;
 
   constructor(options: ReporterOptions) {
     this.#options = options;
-  }
-
-  /**
-   * Queues a report. Never throws or blocks: reports and writes happen shortly afterwards, in batches.
-   *
-   * @param bytes - memory held by the report until then
-   */
-  report(make: LogEntry['make'], bytes: number): void {
-    this.#bytes += bytes;
-    this.#reports.push({ make, bytes, atMs: this.#options.clock.nowMs() });
-    while (this.#reports.length > MAX_WAITING || (this.#reports.length > 1 && this.#bytes > MAX_WAITING_BYTES)) {
-      this.#bytes -= this.#reports.shift()?.bytes ?? 0;
-    }
-    this.#timer ??= setTimeout(() => this.#writeReports(), REPORT_DELAY_MS).unref();
   }
 
   /**
@@ -99,44 +87,35 @@ export class Reporter {
 
   /** Resolves once all finished requests are in the ledger. Never rejects. */
   async reported(): Promise<void> {
-    while (this.#reports.length > 0) this.#writeReports();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    await this.#queue?.drain();
     await Promise.all(this.#unfinished);
   }
 
-  #writeReports(): void {
-    const ready: Ended[] = [];
-    for (const { make, bytes, atMs } of this.#reports.splice(0, REPORTED_AT_ONCE)) {
-      this.#bytes -= bytes;
-      const report = this.#made(make);
-      if (report instanceof Promise) this.#reportLater(report, atMs);
-      else if (report) ready.push({ report, atMs });
-    }
-    for (const ended of ready) this.#reportOne(ended);
-    this.#timer = this.#reports.length > 0 ? setTimeout(() => this.#writeReports(), 1).unref() : undefined;
+  fedBy(queue: ReportQueue): void {
+    this.#queue = queue;
   }
 
-  #made(make: LogEntry['make']): RequestReport | Promise<RequestReport> | null {
-    try {
-      return make();
-    } catch (err) {
-      this.#options.onFailure('not_reported', err);
-      return null;
-    }
+  /** See `ReportQueue.report`. */
+  report(...report: Parameters<ReportQueue['report']>): void {
+    this.#queue?.report(...report);
   }
 
-  /** A compressed answer is decoded on another thread. */
-  #reportLater(report: Promise<RequestReport>, atMs: number): void {
+  /** Reports a request once its answer has been decoded on another thread. */
+  reportLater(report: Promise<RequestReport>, atMs: number): void {
     const reported = report.then(
-      (made) => this.#reportOne({ report: made, atMs }),
+      (made) => this.reportNow(made, atMs),
       (err: unknown) => this.#options.onFailure('not_reported', err),
     );
     this.#unfinished.add(reported);
     void reported.finally(() => this.#unfinished.delete(reported));
   }
 
-  #reportOne({ report, atMs }: Ended): void {
+  /**
+   * Reports a request at once.
+   *
+   * @param atMs - when it ended
+   */
+  reportNow(report: RequestReport, atMs: number): void {
     const { log, metrics, savings } = this.#options;
     const { shadow = this.#options.shadow } = report;
     savings?.record(report, atMs);
@@ -218,18 +197,6 @@ function endedOf({ conversationId, model, cloud, status, usage, isAnswer = true,
 const LARGE_UNREAD = new Set(['path_not_understood']);
 
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
-
-interface LogEntry {
-  readonly make: () => RequestReport | Promise<RequestReport>;
-  readonly bytes: number;
-  /** Time when the request ended. */
-  readonly atMs: number;
-}
-
-interface Ended {
-  readonly report: RequestReport;
-  readonly atMs: number;
-}
 
 /**
  * Events of a request: its facts, the outcome of each new text, and failures.

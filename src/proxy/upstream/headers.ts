@@ -31,8 +31,23 @@ export function requestHeaders(raw: readonly string[], without: readonly string[
   return endToEnd(raw, (name) => (isDropped(name) && !signed.has(name)) || without.includes(name));
 }
 
+const MAX_NAMES = 1_000;
+const lowerNames = new Map<string, string>();
+
+/** A header name in lower case. Clients repeat their spelling in every request, so each is converted once. */
+export function lowerName(field: string): string {
+  const known = lowerNames.get(field);
+  if (known !== undefined) return known;
+  const lower = field.toLowerCase();
+  if (lowerNames.size < MAX_NAMES && field.length < 100) lowerNames.set(field, lower);
+  return lower;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
 /** Names of the headers that an AWS signature covers and that can be forwarded unchanged. */
-function signedHeaders(authorization: string | undefined): ReadonlySet<string> {
+function signedHeaders(authorization: string): ReadonlySet<string> {
+  if (!authorization.startsWith('AWS4-')) return NONE;
   const names = new Set(credentialScope(authorization)?.signedHeaders);
   for (const name of ['content-length', 'expect']) names.delete(name);
   return names;
@@ -45,7 +60,8 @@ function signedHeaders(authorization: string | undefined): ReadonlySet<string> {
  */
 export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
-  const strings = raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
+  const strings: string[] = [];
+  for (const item of raw as unknown[]) strings.push(Buffer.isBuffer(item) ? item.toString('latin1') : String(item));
   return endToEnd(strings, () => false);
 }
 
@@ -61,7 +77,7 @@ function endToEnd(raw: readonly string[], drop: (name: string) => boolean): stri
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const field = raw[i] ?? '';
-    const name = field.toLowerCase();
+    const name = lowerName(field);
     if (name === 'connection' && namesOthers(raw[i + 1] ?? '')) named ??= namedByConnection(raw);
     if (!HOP_BY_HOP.has(name) && !drop(name)) out.push(field, raw[i + 1] ?? '');
   }
@@ -94,7 +110,7 @@ function namedByConnection(raw: readonly string[]): Set<string> {
 
 /** A header's value; `''` if missing. */
 export function headerIn(fields: readonly string[], name: string): string {
-  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
+  for (let i = 0; i + 1 < fields.length; i += 2) if (lowerName(fields[i] ?? '') === name) return fields[i + 1] ?? '';
   return '';
 }
 

@@ -1,11 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { RewrittenRequest } from '../../core/request/rewritten.ts';
-import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
-import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { decodedStart } from '../encodings.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { flushHead, headerIn, pairsOf, responseHeaders } from './headers.ts';
+import type { Refusal } from './refusal.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
 /** A request to the upstream. */
@@ -74,13 +72,25 @@ export function isReasonPhrase(text: string): boolean {
   return /^[\t\x20-\x7e]+$/.test(text);
 }
 
-/** Streams one answer to the client with back-pressure. Settles once. */
+/** Receives the end of an attempt to send a request. */
+export interface ExchangeOwner {
+  settled(exchange: Exchange | Unanswered): void;
+}
+
+/**
+ * Streams one answer to the client with back-pressure. Settles once. It is itself the handler that undici calls, in the
+ * raw form: parsing the headers into an object and a closure per callback would cost more than the rest of the hop.
+ */
 export class PassOn {
   readonly #request: UpstreamRequest;
   readonly #res: ServerResponse;
-  readonly #resolve: (exchange: Exchange | Unanswered) => void;
+  readonly #owner: ExchangeOwner;
   readonly #mayTryAgain: boolean;
   #flow: Flow | null = null;
+  /** Set by undici instead of a flow. */
+  #abortRequest: ((cause?: Error) => void) | null = null;
+  #resumeAnswer: (() => void) | null = null;
+  #paused = false;
   #status = 0;
   #settled = false;
   #wrote = false;
@@ -90,17 +100,14 @@ export class PassOn {
 
   /** Whether the request reused a connection. */
   reused = false;
+  /** The hop that sends it, to which undici announces the connection. */
+  hop: { starting: PassOn | null } | null = null;
 
-  constructor(
-    request: UpstreamRequest,
-    res: ServerResponse,
-    mayTryAgain: boolean,
-    resolve: (exchange: Exchange | Unanswered) => void,
-  ) {
+  constructor(request: UpstreamRequest, res: ServerResponse, mayTryAgain: boolean, owner: ExchangeOwner) {
     this.#request = request;
     this.#res = res;
     this.#mayTryAgain = mayTryAgain;
-    this.#resolve = resolve;
+    this.#owner = owner;
     res.on('close', this.#onClose);
     if (res.destroyed) this.#onClose();
   }
@@ -108,6 +115,31 @@ export class PassOn {
   start(flow: Flow): void {
     this.#flow = flow;
     if (this.#settled) flow.abort();
+  }
+
+  onConnect(abort: (cause?: Error) => void): void {
+    if (this.hop) this.hop.starting = this;
+    this.#abortRequest = abort;
+    if (this.#settled) this.#abort();
+  }
+
+  onHeaders(status: number, raw: readonly Buffer[], resume: () => void, statusMessage: string): boolean {
+    this.#resumeAnswer = resume;
+    this.head(status, raw, statusMessage);
+    return !this.#paused;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.data(chunk);
+    return !this.#paused;
+  }
+
+  onComplete(trailers: readonly string[] | null): void {
+    this.end(trailers);
+  }
+
+  onError(cause: Error): void {
+    this.fail(cause);
   }
 
   /** @param raw - name, value, name, value, … as strings or bytes */
@@ -147,7 +179,7 @@ export class PassOn {
     }
     this.#wrote = true;
     this.#request.onData?.(chunk);
-    if (!this.#res.write(chunk)) this.#flow?.pause();
+    if (!this.#res.write(chunk)) this.#pause();
   }
 
   end(trailers: unknown): void {
@@ -207,7 +239,17 @@ export class PassOn {
 
   #drop(): void {
     this.#settle({ kind: 'declined', status: this.#status });
-    this.#flow?.abort();
+    this.#abort();
+  }
+
+  #abort(): void {
+    if (this.#flow) this.#flow.abort();
+    else this.#abortRequest?.(new Error('the request was aborted'));
+  }
+
+  #pause(): void {
+    this.#paused = true;
+    this.#flow?.pause();
   }
 
   /** Sends the held answer to the client. */
@@ -220,12 +262,17 @@ export class PassOn {
     for (const chunk of held.chunks) this.data(chunk);
   }
 
-  #onDrain = (): void => this.#flow?.resume();
+  #onDrain = (): void => {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (this.#flow) this.#flow.resume();
+    else this.#resumeAnswer?.();
+  };
 
   #onClose = (): void => {
     if (this.#settled) return;
     this.#settle({ kind: 'client_gone', status: this.#status });
-    this.#flow?.abort();
+    this.#abort();
   };
 
   #endPeek(): void {
@@ -238,7 +285,7 @@ export class PassOn {
     this.#endPeek();
     this.#res.off('close', this.#onClose);
     this.#res.off('drain', this.#onDrain);
-    this.#resolve(exchange);
+    this.#owner.settled(exchange);
   }
 }
 
@@ -246,66 +293,4 @@ export class PassOn {
 function decodedOf({ raw, chunks }: Held): Buffer {
   const encoding = headerIn(responseHeaders(raw), 'content-encoding').trim().toLowerCase();
   return decodedStart(Buffer.concat(chunks), encoding, MAX_DECODED_BYTES);
-}
-
-/**
- * Statuses that reject a request's content, so that its other form may be accepted. Not 413, because the other form is
- * larger.
- */
-export const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
-
-/** Decides which answers are dropped as refusals, to resend the request in another form. */
-export class Refusal {
-  readonly #dialect: Dialect;
-  readonly #rawHistory: boolean;
-  readonly #mayGoWhole: boolean;
-  /** The provider rejected the history, so an earlier run must have pruned it. */
-  ofHistory = false;
-  /** The provider cannot continue its stored history. */
-  toContinue = false;
-  readonly #isKept: boolean;
-
-  /** @param mayResend - the request was pruned and generates an answer (not a token count) */
-  constructor(
-    dialect: Dialect,
-    rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
-    mayResend: boolean,
-  ) {
-    const { rawHistory, acceptedBefore, isKept } = rewritten;
-    this.#dialect = dialect;
-    this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
-    this.#isKept = isKept;
-    // after accepted cuts, an unpruned request would change the conversation's history
-    this.#mayGoWhole = mayResend && !acceptedBefore;
-  }
-
-  /** `hold`: the complete body decides. `peek`: the first event decides. */
-  byStatus(status: number): 'pass' | 'drop' | 'hold' | 'peek' {
-    if (status === 200 && this.#mayGoWhole) return 'peek'; // gateways also send refusals with status 200
-    if (!REFUSALS.has(status)) return 'pass';
-    if (this.#rawHistory || this.#isKept) return 'hold';
-    return this.#mayGoWhole ? 'drop' : 'pass';
-  }
-
-  /** @param body - decoded; only called for bodies up to 64 KiB */
-  byBody(status: number, body: Buffer): boolean {
-    this.toContinue = this.#isKept && this.#dialect.refusesToContinue?.(body) === true;
-    if (this.toContinue) return false;
-    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true;
-    return this.ofHistory || this.#mayGoWhole;
-  }
-
-  /**
-   * Whether to drop a `peek`ed answer; `null` if its first event is incomplete.
-   *
-   * @param start - the received part, decoded
-   * @param isWhole - the answer is complete
-   */
-  byStart(start: Buffer, isWhole: boolean): boolean | null {
-    const reader = new AnswerReader();
-    reader.data(start);
-    if (isWhole) return reader.end().error === 'refused';
-    const begin = reader.start();
-    return begin === 'unknown' ? null : begin === 'error' && reader.end().error === 'refused';
-  }
 }

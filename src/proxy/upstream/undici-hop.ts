@@ -10,7 +10,7 @@ export class UndiciHop {
   readonly #dispatcher: Dispatcher;
   readonly #served = new WeakSet<object>();
   /** The request being started; undici announces its connection synchronously. */
-  #starting: PassOn | null = null;
+  starting: PassOn | null = null;
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
@@ -19,23 +19,10 @@ export class UndiciHop {
 
   /** @param origin - `https://host:port` of the upstream */
   send(origin: string, { method, path, headers, body }: RawRequest, passOn: PassOn): void {
-    const handler: Dispatcher.DispatchHandler = {
-      onRequestStart: (controller) => {
-        this.#starting = passOn;
-        passOn.start({
-          abort: () => controller.abort(new Error('the request was aborted')),
-          pause: () => controller.pause(),
-          resume: () => controller.resume(),
-        });
-      },
-      onResponseStart: (controller, status, _fields, statusMessage) =>
-        passOn.head(status, controller.rawHeaders, statusMessage ?? ''),
-      onResponseData: (_controller, chunk) => passOn.data(chunk),
-      onResponseEnd: (controller) => passOn.end(controller.rawTrailers),
-      onResponseError: (_controller, cause) => passOn.fail(cause),
-    };
+    passOn.hop = this;
+    const request = { origin, method: method as Dispatcher.HttpMethod, path, headers, body };
     try {
-      this.#dispatcher.dispatch({ origin, method: method as Dispatcher.HttpMethod, path, headers, body }, handler);
+      this.#dispatcher.dispatch(request, passOn);
     } catch (cause) {
       passOn.fail(cause);
     }
@@ -53,9 +40,9 @@ export class UndiciHop {
   }
 
   #onSending = (message: unknown): void => {
-    const passOn = this.#starting;
+    const passOn = this.starting;
     if (passOn === null) return; // the event belongs to another dispatcher
-    this.#starting = null;
+    this.starting = null;
     const { socket } = message as { readonly socket: object };
     passOn.reused = this.#served.has(socket);
     this.#served.add(socket);

@@ -30,11 +30,6 @@ export interface SmallAnswer {
 
 const MAX_SMALL_BYTES = 64 * 1024;
 
-/** An HTTP client that sends one request: `UndiciHop` or `NodeHop`. */
-interface Hop {
-  send(origin: string, request: RawRequest, passOn: PassOn): void;
-}
-
 /** Connection pool for one provider; bodies are forwarded as raw bytes. */
 export class Upstream {
   readonly #options: UpstreamOptions;
@@ -69,27 +64,57 @@ export class Upstream {
     return this.#basePath + rest;
   }
 
+  /** Like `send`; resolves with the end of the exchange. Never rejects. */
+  exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
+    return new Promise((ended) => this.send(request, res, ended));
+  }
+
   /**
-   * Sends a request and streams its answer with back-pressure. Never rejects. If a reused connection was closed before
+   * Sends a request and streams its answer with back-pressure. Never throws. If a reused connection was closed before
    * any answer, the request is resent once over a new one.
+   *
+   * @param ended - called once
    */
-  async exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
-    const { origin, prefix, headers: proxyHeaders } = this.connection;
-    const { method, path, body } = request;
-    const headers = [...request.headers, ...proxyHeaders, 'via', this.#options.hops.own];
-    const sent: RawRequest = { method, path: prefix + path, headers, body };
-    const attempt = (hop: Hop, mayTryAgain: boolean): Promise<Exchange | Unanswered> =>
-      new Promise((resolve) => hop.send(origin, sent, new PassOn(request, res, mayTryAgain, resolve)));
-    let end = await attempt(this.#node ?? this.#undici, !(body instanceof Readable));
-    if (end.kind === 'lost') {
-      const fresh = new UndiciHop(this.#dispatcher());
-      end = await attempt(this.#node ?? fresh, false);
-      void fresh.close().catch(() => {}); // the answer is complete
+  send(request: UpstreamRequest, res: ServerResponse, ended: (exchange: Exchange) => void): void {
+    const { prefix, headers: proxyHeaders } = this.connection;
+    const { method, path, headers, body } = request;
+    const all = headers.concat(proxyHeaders, 'via', this.#options.hops.own);
+    const sent: RawRequest = { method, path: prefix === '' ? path : prefix + path, headers: all, body };
+    const attempt = new Attempt(this, request, sent, res, ended);
+    const mayTryAgain = !(body instanceof Readable);
+    (this.#node ?? this.#undici).send(this.connection.origin, sent, new PassOn(request, res, mayTryAgain, attempt));
+  }
+
+  /** Sends a request again whose first attempt brought nothing to the client. */
+  again(
+    { kind }: Unanswered,
+    request: UpstreamRequest,
+    sent: RawRequest,
+    res: ServerResponse,
+    ended: (exchange: Exchange) => void,
+  ): void {
+    const { origin } = this.connection;
+    if (kind === 'continued') {
+      this.expectsContinue();
+      const attempt = new LastAttempt(ended);
+      this.#node?.send(origin, sent, new PassOn(request, res, false, attempt));
+      return;
     }
-    const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
-    if (continued) this.#node ??= this.#nodeHop();
-    if (end.kind === 'continued' && this.#node) end = await attempt(this.#node, false);
-    return finalExchange(end);
+    const fresh = this.#node ?? new UndiciHop(this.#dispatcher());
+    const close = (): void => {
+      if (fresh instanceof UndiciHop) void fresh.close().catch(() => {}); // the answer is complete
+    };
+    const attempt = new LastAttempt((exchange) => {
+      if (exchange.kind === 'failed' && exchange.error === 'unexpected_continue') this.expectsContinue();
+      close();
+      ended(exchange);
+    });
+    fresh.send(origin, sent, new PassOn(request, res, false, attempt));
+  }
+
+  /** From now on, requests go through node:http, which accepts an unsolicited `100 Continue`. */
+  expectsContinue(): void {
+    this.#node ??= this.#nodeHop();
   }
 
   /**
@@ -156,7 +181,7 @@ export interface Connection {
   /** Prefix of request paths. */
   readonly prefix: string;
   /** Headers for the outbound proxy: name, value, … */
-  readonly headers: readonly string[];
+  readonly headers: string[];
   /** URL of the proxy that tunnels connections, or `null`. */
   readonly tunnel: string | null;
 }
@@ -184,8 +209,48 @@ export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 }
 
-/** Narrows the result of the last attempt, which cannot be retried. */
-function finalExchange(end: Exchange | Unanswered): Exchange {
-  if (end.kind === 'lost' || end.kind === 'continued') throw new Error('the last attempt asked for another retry');
-  return end;
+/** The first attempt to send a request. */
+class Attempt {
+  readonly #upstream: Upstream;
+  readonly #request: UpstreamRequest;
+  readonly #sent: RawRequest;
+  readonly #res: ServerResponse;
+  readonly #ended: (exchange: Exchange) => void;
+
+  constructor(
+    upstream: Upstream,
+    request: UpstreamRequest,
+    sent: RawRequest,
+    res: ServerResponse,
+    ended: (exchange: Exchange) => void,
+  ) {
+    this.#upstream = upstream;
+    this.#request = request;
+    this.#sent = sent;
+    this.#res = res;
+    this.#ended = ended;
+  }
+
+  settled(end: Exchange | Unanswered): void {
+    if (end.kind === 'lost' || end.kind === 'continued') {
+      this.#upstream.again(end, this.#request, this.#sent, this.#res, this.#ended);
+      return;
+    }
+    if (end.kind === 'failed' && end.error === 'unexpected_continue') this.#upstream.expectsContinue();
+    this.#ended(end);
+  }
+}
+
+/** An attempt that cannot be retried. */
+class LastAttempt {
+  readonly #ended: (exchange: Exchange) => void;
+
+  constructor(ended: (exchange: Exchange) => void) {
+    this.#ended = ended;
+  }
+
+  settled(end: Exchange | Unanswered): void {
+    if (end.kind === 'lost' || end.kind === 'continued') throw new Error('the last attempt asked for another retry');
+    this.#ended(end);
+  }
 }

@@ -17,7 +17,6 @@ export interface SentFrame {
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
   readonly keepsLedger: boolean;
-  readonly countsCorrections: boolean | undefined;
   readonly watched: WatchedAnswer | undefined;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
@@ -99,11 +98,11 @@ export class FrameExchange {
 
   #facts(): RequestFacts | null {
     const sent = this.#shown;
-    const { context, dialect, cloud, countsCorrections } = this.#about;
+    const { context, dialect, cloud } = this.#about;
     const { requestId, caller, keyId, scope } = context;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
     const from = { project: scope.project, caller, keyId, client: scope.agent, cloud };
-    const about = { requestId, wire: dialect.name, ...from, countsCorrections };
+    const about = { requestId, wire: dialect.name, ...from };
     if (sent === null) return factsOfUnread(about, this.#bytesIn);
     const onlyLooked = forwardedOriginal && !this.wasRefused && sent.edits.length > 0;
     return onlyLooked ? shadowFacts(sent, about) : factsOf(sent, { ...about, forwardedOriginal });

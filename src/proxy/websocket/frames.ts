@@ -23,8 +23,6 @@ export interface FrameOptions extends PruneStepOptions {
   readonly onReport: (report: () => RequestReport, bytes: number) => void;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
-  /** Whether the ledger counts the user's words of correction. */
-  readonly countsCorrections?: boolean;
   /** Observes the answers to all requests except those from foreign web pages. */
   readonly answers?: AnswerWatch | undefined;
   /** Whether data belongs to projects. */
@@ -138,9 +136,9 @@ export class Frames implements BridgeWatch {
     const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
-    const { answers, keepsLedger = false, countsCorrections } = this.#options;
+    const { answers, keepsLedger = false } = this.#options;
     const watched = answers?.begin({ ...this.#connected.begun, requestId });
-    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger, countsCorrections, watched };
+    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger, watched };
     this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     if (pruned.retry !== true) return pruned.changed ?? frame;

@@ -30,6 +30,12 @@ export const upgrade = `
   DROP TABLE main.tool_shelf_day;
   DROP TABLE main.tool_shelf_change;
   DROP TABLE main.ledger_step;
+  ALTER TABLE main.ledger_turn DROP COLUMN corrections;
+  ALTER TABLE main.ledger_turn DROP COLUMN calls_again;
+  ALTER TABLE main.ledger_turn DROP COLUMN edits;
+  ALTER TABLE main.ledger_turn DROP COLUMN failed_edits;
+  ALTER TABLE main.ledger_turn DROP COLUMN red_tests;
+  ALTER TABLE main.ledger_turn DROP COLUMN turned_green;
 `;
 
 /** A migration in Common SQL, with additional statements for SQLite and for PostgreSQL. */

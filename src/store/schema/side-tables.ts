@@ -33,14 +33,8 @@ export const LEDGER = `
     regret_tokens INTEGER NOT NULL,
     regret_dollars REAL,
     user_messages INTEGER NOT NULL DEFAULT 0,
-    corrections INTEGER NOT NULL DEFAULT 0,
     calls INTEGER NOT NULL DEFAULT 0,
-    calls_again INTEGER NOT NULL DEFAULT 0,
     recoveries INTEGER NOT NULL DEFAULT 0,
-    edits INTEGER NOT NULL DEFAULT 0,
-    failed_edits INTEGER NOT NULL DEFAULT 0,
-    red_tests INTEGER NOT NULL DEFAULT 0,
-    turned_green INTEGER NOT NULL DEFAULT 0,
     key_id TEXT NOT NULL DEFAULT '',
     client TEXT NOT NULL DEFAULT ''
   ) STRICT;

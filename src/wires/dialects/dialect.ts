@@ -1,4 +1,5 @@
 import type { Span } from '../json/cursor.ts';
+import type { WalkShape } from '../json/walk.ts';
 
 /**
  * One wire format, through which the core reads requests. A new format is a folder next to `openai-chat/`, referenced
@@ -30,6 +31,8 @@ export interface Dialect {
    * @throws JsonShapeError if the bytes are not understood, or exceed the limits
    */
   scan(body: Buffer, resume?: Resume): ScannedBody;
+  /** Lets requests of this wire pass without being read if nothing in them is to be decided; absent if they never do. */
+  readonly walk?: WalkShape;
   /**
    * Whether an answer rejects a request because of a changed history. Absent if the provider does not verify the
    * history.

@@ -61,6 +61,14 @@ export class Gate {
     return found;
   }
 
+  /** Whether an admitted key without limits is still valid; if so, records its use. */
+  renew(keyId: string): boolean {
+    const { ring } = this.#options;
+    if (typeof ring.byId(keyId) !== 'object') return false;
+    ring.used(keyId);
+    return true;
+  }
+
   /** The holder of a previously admitted key, identified by a cookie; `null` if the key is invalid. */
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null {
     const key = this.#options.ring.byId(keyId);

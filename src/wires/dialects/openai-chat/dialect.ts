@@ -11,6 +11,12 @@ export const openaiChat: Dialect = {
     return method === 'POST' && known ? 'generate' : null;
   },
   scan: scanChatBody,
+  walk: {
+    list: 'messages',
+    model: 'assistant',
+    roles: new Set(['assistant', 'system', 'developer']),
+    aside: new Set(['url']), // pictures
+  },
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),
 };

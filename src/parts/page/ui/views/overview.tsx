@@ -16,7 +16,6 @@ import { Holdout } from './overview/holdout.tsx';
 import { Misses } from './overview/misses.tsx';
 import { Parts } from './overview/models.tsx';
 import { ToolBars } from './overview/tool-bars.tsx';
-import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
 
 /** The cost of requests, the effect of pruning, and the distribution of the remaining cost. */
@@ -91,7 +90,6 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
         <div>
           <LeftWholeCard reasons={report.leftWhole} />
           <Misses misses={report.misses} bill={totals.dollars} cold={contexts?.cold} />
-          <Work work={report.work} />
           <Holdout holdout={report.holdout} />
         </div>
       </div>

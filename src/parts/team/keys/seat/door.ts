@@ -90,7 +90,10 @@ export class KeyDoor {
   #answered(coming: IncomingContext, found: Admitted | KeyRefusal): void {
     if (typeof found === 'string') this.#refuse(coming, found);
     else {
-      admitted.set(coming.req, found);
+      const { keyId, viewer, limited } = found;
+      const isSteady = limited === 'no' && !this.#options.identities && !keyId.startsWith(USER);
+      const renew = (): boolean => this.#options.gate.renew(keyId);
+      admitted.set(coming.req, isSteady ? { keyId, viewer, renew } : found);
       this.#withinLimits(coming, found);
     }
   }

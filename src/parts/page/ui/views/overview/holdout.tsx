@@ -25,7 +25,7 @@ function signed(value: number, unit: (value: number) => string): string {
 
 function Result({ holdout }: { holdout: HoldoutResult }) {
   const { conversations, enough, method, plan, dollarsPerConversation, dollarsPerTurn, turns, withoutCuts } = holdout;
-  const { outputTokens, regretTokens } = holdout;
+  const { outputTokens, regretTokens, recoveries, compactions } = holdout;
   const tenths = (value: number): string => (Math.round(value * 10) / 10).toString();
   const costs = [dollarsPerConversation, dollarsPerTurn, withoutCuts];
   const cost = dollarColumn(costs.flatMap(({ pruned, control, difference }) => [pruned, control, difference]));
@@ -36,6 +36,8 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
     ['Cost without cuts', withoutCuts, cost],
     ['Output tokens', outputTokens, compact],
     ['Regretted tokens', regretTokens, compact],
+    ['Recoveries', recoveries, (value) => value.toFixed(2)],
+    ['Compactions', compactions, (value) => value.toFixed(2)],
   ];
   return (
     <>

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { chatBody, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
+
+/** A header with which a request never takes the lane. */
+const USUAL_WAY = { cookie: 'a=b' };
+const SMALL: readonly Message[] = [
+  { role: 'system', content: 'You are a careful engineer.' },
+  { role: 'user', content: 'Why does the checkout fail?' },
+];
+
+/** The turns of an agent: one large result, then small ones and a result that is looked up. */
+function turns(): Message[][] {
+  const first = oneResult(serverLog(400));
+  const second = [
+    ...first,
+    { role: 'assistant', content: 'A payment fails.' },
+    { role: 'user', content: 'Which one?' },
+  ];
+  const third = [...second, ...toolTurn('call_2', 'bash', { command: 'grep 500' }, 'status 500\n'.repeat(40))];
+  const fourth = [...third, { role: 'assistant', content: 'That one.' }, { role: 'user', content: 'Thanks.' }];
+  return [first, second, third, fourth, fourth];
+}
+
+function answers() {
+  return startUpstream((_request, res, index) => {
+    const usage = { prompt_tokens: 900 + index, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 512 } };
+    json(res, 200, { model: 'gpt-test', choices: [{ message: { content: 'Yes.' } }], usage });
+  });
+}
+
+/** How often the pipeline decided about a request from now on. */
+function decided(): () => number {
+  const rewrite = vi.spyOn(RequestPipeline.prototype, 'rewrite');
+  rewrite.mockClear();
+  return () => rewrite.mock.calls.length;
+}
+
+/** Plays the turns, and returns everything that anyone may see of them. */
+async function played(headers: Record<string, string>) {
+  const upstream = await answers();
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CORRECTIONS: '' } });
+  const calls = decided();
+  const saved: (string | null)[] = [];
+  for (const messages of turns()) {
+    const answer = await proxy.chat(chatBody(messages), headers);
+    await answer.text();
+    saved.push(answer.headers.get('x-mcp-pruner-tokens-saved'));
+  }
+  const lines = await proxy.requestLines(5);
+  const metrics = await until(async () => {
+    const page = await (await fetch(`${proxy.url}/metrics`)).text();
+    return page.includes('mcp_pruner_dollars_total') && page;
+  });
+  await proxy.stop();
+  const store = openStore(proxy.dbPath);
+  const [conversation] = await store.ledger.conversations({ sinceMs: 0, limit: 9 });
+  const billed = await store.ledger.turns({ conversationId: conversation?.conversationId ?? '', limit: 99 });
+  const sums = await store.ledger.sums({ sinceDay: '2000-01-01' });
+  const events = await store.events({ fromSeq: 0, limit: 999 });
+  return {
+    calls: calls(),
+    bodies: upstream.requests.map(({ body }) => String(body)),
+    saved,
+    lines,
+    metrics,
+    billed,
+    sums,
+    events,
+  };
+}
+
+describe('a request in which nothing is to be decided', () => {
+  it('is forwarded without the pipeline, in the bytes it came in', async () => {
+    const upstream = await answers();
+    const proxy = await startProxy(upstream);
+    await (await proxy.chat(chatBody(SMALL))).text();
+    const calls = decided();
+    const next = chatBody([...SMALL, { role: 'assistant', content: 'A bug.' }, { role: 'user', content: 'Fix it.' }]);
+    const answer = await proxy.chat(next);
+    expect(await answer.json()).toMatchObject({ model: 'gpt-test' });
+    expect(answer.headers.get('x-mcp-pruner-request-id')).toMatch(/^[0-9A-Z]{26}$/);
+    expect(calls()).toBe(0);
+    expect(upstream.last.body.equals(next)).toBe(true);
+  });
+
+  it('repeats the cuts of its history, and leaves behind what a request of the usual way leaves', async () => {
+    const [lane, usual] = [await played({}), await played(USUAL_WAY)];
+    expect([lane.calls, usual.calls]).toEqual([1, 5]);
+    expect(lane.bodies).toEqual(usual.bodies);
+    expect(lane.saved).toEqual(usual.saved);
+    expect(Number(lane.saved.at(-1))).toBeGreaterThan(500);
+    const [first, ...rest] = lane.bodies.map((body) => Buffer.from(body));
+    for (const body of rest)
+      expect(body.subarray(0, messageBytes(first ?? body).length)).toEqual(messageBytes(first ?? body));
+    const plain = (line: object) => Object.entries(line).filter(([field]) => !/^(?:time|requestId|.*Ms)$/.test(field));
+    expect(lane.lines.map(plain)).toEqual(usual.lines.map(plain));
+    const bills = (of: typeof lane) => of.billed.map(({ requestId: _id, atMs: _at, ...bill }) => bill);
+    expect(bills(lane)).toHaveLength(5);
+    expect(bills(lane)).toEqual(bills(usual));
+    const withoutDeviation = (of: typeof lane) =>
+      of.sums.map(({ value, ...sum }) => ({ ...sum, value: value.toFixed(9) }));
+    expect(withoutDeviation(lane)).toEqual(withoutDeviation(usual));
+    const happened = (of: typeof lane) =>
+      of.events.map(({ kind, payload: { total_ms: _ms, ...payload } }) => [kind, payload]);
+    expect(happened(lane)).toEqual(happened(usual));
+    const counted = ({ metrics }: typeof lane) =>
+      metrics
+        .split('\n')
+        .filter((line) =>
+          /^mcp_pruner_(?:requests|dollars|tokens|provider|prunes|candidates|fallbacks|first_byte_seconds_count)/.test(
+            line,
+          ),
+        );
+    expect(counted(lane)).toEqual(counted(usual));
+  });
+
+  it('is reported before the server ends', async () => {
+    const proxy = await startProxy(await answers());
+    await (await proxy.chat(chatBody(SMALL))).text();
+    for (let i = 0; i < 20; i++) await (await proxy.chat(chatBody(SMALL))).text();
+    await proxy.stop();
+    expect((await proxy.logLines()).filter(({ msg }) => msg === 'model request')).toHaveLength(21);
+  });
+
+  it('is reported if its client disconnects before its body is complete', async () => {
+    const proxy = await startProxy(await answers());
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const send = (length: number, body: string) => {
+      const headers = { authorization: 'Bearer sk-test', 'content-length': length };
+      const sent = request(`${proxy.url}/v1/chat/completions`, { method: 'POST', headers, agent });
+      const written = new Promise<void>((flushed) => sent.on('error', () => {}).write(body, () => flushed()));
+      return { sent, written };
+    };
+    const whole = String(chatBody(SMALL));
+    const [answer] = (await once(send(whole.length, whole).sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    await proxy.requestLines(1);
+    const { sent: half, written } = send(whole.length, whole.slice(0, 20));
+    await written;
+    half.destroy();
+    const [, line] = await proxy.requestLines(2);
+    expect(line).toMatchObject({ status: 0, end: 'client_gone' });
+  });
+});
+
+/** Whether the pipeline decided about a request. */
+async function isDecided(
+  proxy: TestProxy,
+  messages: readonly Message[],
+  headers: Record<string, string> = {},
+): Promise<boolean> {
+  const calls = decided();
+  await (await proxy.chat(chatBody(messages), headers)).text();
+  return calls() > 0;
+}
+
+describe('the pipeline decides about a request', () => {
+  it.each([
+    ['whose head is new', SMALL, { 'x-mcp-pruner-project': 'shop' }],
+    ['with an unusual header', SMALL, { 'content-encoding': 'identity' }],
+    ['with a large new text', oneResult(serverLog(400)), {}],
+    ['that quotes a marker', [...SMALL, { role: 'user', content: 'What is prune_id=prn_0123456789AB?' }], {}],
+  ] as const)('%s', async (_what, messages, headers) => {
+    const proxy = await startProxy(await answers());
+    await isDecided(proxy, SMALL);
+    expect(await isDecided(proxy, SMALL)).toBe(false);
+    expect(await isDecided(proxy, messages, headers)).toBe(true);
+  });
+
+  it('whose conversation another process has continued on the same store', async () => {
+    const upstream = await answers();
+    const [first, second] = [await startProxy(upstream), await startProxy(upstream)];
+    const replica = await startProxy(upstream, { dbPath: first.dbPath });
+    await isDecided(second, SMALL);
+    const [cut = [], next = []] = turns();
+    await isDecided(first, cut);
+    await isDecided(replica, SMALL);
+    expect(await isDecided(replica, next)).toBe(true);
+    const [, , , ...forwarded] = upstream.requests;
+    expect(String(forwarded.at(-1)?.body)).toContain('prune_id=prn_');
+  });
+});
