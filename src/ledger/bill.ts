@@ -34,6 +34,8 @@ export interface Saving {
 export interface BillBasis {
   /** `null` if the model has no price; only tokens are counted then. */
   readonly price: Price | null;
+  /** Dollars besides those for tokens: calls of the provider's own tools. Default: 0. */
+  readonly fees?: number;
   /** Provider tokens per estimated token. */
   readonly calibration: number;
   /** The provider has reported cache figures for this model before, so missing figures mean 0. Default: unknown. */
@@ -71,7 +73,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const without = readUpTo(uncut, wouldRead?.cachedWithout ?? 0);
   // further model calls of the request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
-  const besideDollars = price && dollarsOf(besides, price);
+  const extra = (basis.fees ?? 0) + (price === null ? 0 : dollarsOf(besides, price));
   const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
     messages: facts.messages,
@@ -88,8 +90,9 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     usage: sumOf(usage, besides),
     estimated: facts.usage === null || facts.usage.input === null || facts.usage.output === null,
     without: sumOf(without, besides),
-    dollars: price && dollarsOf(usage, price) + (besideDollars ?? 0),
-    dollarsWithout: price && dollarsOf(without, price) + (besideDollars ?? 0),
+    // without a price, the answer's own figure counts, which says nothing about cuts
+    dollars: price ? dollarsOf(usage, price) + extra : (facts.usage?.cost ?? null),
+    dollarsWithout: price ? dollarsOf(without, price) + extra : (facts.usage?.cost ?? null),
     removed: removedIn(layout),
     removedNew: removedIn(layout, newFrom),
     repeated: partOf(facts, 'repeated', usage, { price, layout, cached: 0 }),

@@ -15,6 +15,7 @@ import { brokenSums, coldSums, regretSums, repeatSums, textSums, turnSums, Waiti
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
+import { pricing } from './served-price.ts';
 
 /** Dependencies of `Billing`. */
 export interface BillingOptions {
@@ -116,13 +117,13 @@ export class Billing {
     const name = conversationName(facts);
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
-    const price = priceOf(facts, prices);
+    const { price, fees } = pricing(priceOf(facts, prices), facts, prices);
     const compacted = state === null && this.#isCompacted(name, facts);
     const hasCache = facts.usage !== null && hasCacheFigures(facts.usage);
     const { scale, seen } = this.#scale(facts).after(facts, from, facts.usage?.input ?? null, hasCache);
     this.#change(scaleName(facts), '', facts.atMs, scale);
     const { calibration, reportsCache } = scale;
-    const bill = billOf(facts, from, { price, calibration, reportsCache, compacted });
+    const bill = billOf(facts, from, { price, fees, calibration, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with different cuts than before'), about);
@@ -184,9 +185,9 @@ export class Billing {
 }
 
 /** The price of a request; `null` if the model has none. With a budget, the ceiling applies instead. */
-function priceOf({ model, atMs, cloud, metered }: RequestFacts, prices: Prices): Price | null {
+function priceOf({ model, atMs, cloud, metered, usage }: RequestFacts, prices: Prices): Price | null {
   const price = prices.of(model, atMs, cloud);
-  if (price !== null || metered === undefined) return price;
+  if (price !== null || metered === undefined || usage?.cost !== undefined) return price;
   return prices.of(metered.model, atMs, cloud) ?? prices.ceiling();
 }
 

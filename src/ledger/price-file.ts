@@ -38,9 +38,26 @@ export type PriceRow = OneRow & {
   readonly bands: readonly OneRow[];
 };
 
+const words = z.string().min(1).max(2_000);
+const looked = { provider: z.string().min(1).max(100).optional(), day: z.iso.date(), source: z.string().min(1) };
+const factorSchema = z.object({
+  served: words,
+  model: words.default('*'),
+  factor: z.number().min(0).max(100),
+  ...looked,
+});
+const toolSchema = z.object({ tool: words, model: words.default('*'), per_thousand: dollars, ...looked });
+
+/** What a way of serving costs, as a factor of the prices of a model. */
+export type FactorRow = z.infer<typeof factorSchema>;
+/** What a thousand calls of a provider's own tool cost, in dollars. */
+export type ToolRow = z.infer<typeof toolSchema>;
+
 /** The contents of a price file. */
 export interface PriceFile {
   readonly rows: readonly PriceRow[];
+  readonly factors: readonly FactorRow[];
+  readonly tools: readonly ToolRow[];
   /** Whether installed rows are ignored. */
   readonly replace: boolean;
   /** Why the file or some rows are ignored, one line each. */
@@ -51,7 +68,7 @@ export interface PriceFile {
 
 const MAX_ROWS = 2_000;
 const MAX_NOTES = 20;
-const FILE_KEYS: readonly string[] = ['price', 'replace'];
+const FILE_KEYS: readonly string[] = ['price', 'factor', 'tool', 'replace'];
 const BAND = 'band';
 
 /** Reads a price file in TOML. Invalid rows are skipped and reported; the rest is used. Never throws. */
@@ -61,12 +78,13 @@ export function readPriceFile(text: string): PriceFile {
     file = parse(text);
   } catch (cause) {
     const why = cause instanceof Error ? firstLine(cause.message) : 'it is not TOML';
-    return { rows: [], replace: false, problems: [why], warnings: [] };
+    return { rows: [], factors: [], tools: [], replace: false, problems: [why], warnings: [] };
   }
   const { price, replace = false } = file;
   const list: readonly unknown[] = Array.isArray(price) ? price : [];
   const problems: string[] = [];
-  if (!Array.isArray(price)) problems.push('price: it has no [[price]] row');
+  const hasOthers = Array.isArray(file.factor) || Array.isArray(file.tool);
+  if (!Array.isArray(price) && !hasOthers) problems.push('price: it has no [[price]] row');
   if (list.length > MAX_ROWS) problems.push(`price: rows after the first ${MAX_ROWS} are left out`);
   if (typeof replace !== 'boolean') problems.push('replace: it is neither true nor false');
   const warnings = unknownKeys('', file, FILE_KEYS);
@@ -76,11 +94,32 @@ export function readPriceFile(text: string): PriceFile {
     warnings.push(...read.warnings);
     return read.rows;
   });
+  const factors = readRows('factor', factorSchema, file.factor, problems, warnings);
+  const tools = readRows('tool', toolSchema, file.tool, problems, warnings);
   const few = (notes: readonly string[]): readonly string[] => notes.slice(0, MAX_NOTES);
-  return { rows, replace: replace === true, problems: few(problems), warnings: few(warnings) };
+  return { rows, factors, tools, replace: replace === true, problems: few(problems), warnings: few(warnings) };
 }
 
-type ReadRow = Omit<PriceFile, 'replace'>;
+type ReadRow = Pick<PriceFile, 'rows' | 'problems' | 'warnings'>;
+
+/** Reads rows without bands. Broken ones are skipped and reported. */
+function readRows<Row>(
+  name: string,
+  schema: z.ZodType<Row> & { readonly shape: object },
+  list: unknown,
+  problems: string[],
+  warnings: string[],
+): Row[] {
+  if (list !== undefined && !Array.isArray(list)) problems.push(`${name}: it is not a list of [[${name}]] rows`);
+  return (Array.isArray(list) ? (list as unknown[]) : []).slice(0, MAX_ROWS).flatMap((row, i) => {
+    const path = `${name}.${i}`;
+    if (isTable(row)) warnings.push(...unknownKeys(`${path}.`, row, Object.keys(schema.shape)));
+    const read = schema.safeParse(row);
+    if (read.success) return [read.data];
+    problems.push(problemOf(path, read.error));
+    return [];
+  });
+}
 
 /**
  * Reads one row with its bands. A broken row is ignored completely, because it would be a different price without some

@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { TokenCounts } from '../core/ports/ledger.ts';
-import { type PriceFile, type PriceRow, readPriceFile } from './price-file.ts';
+import { type FactorRow, type PriceFile, type PriceRow, readPriceFile, type ToolRow } from './price-file.ts';
 
 /** Dollars per million tokens. */
 export interface Rates {
@@ -41,6 +41,9 @@ const MINUTES_5 = 300;
 /** Maximum number of cached name look-ups. */
 const MAX_NAMES = 1_000;
 
+/** Rows of price files other than prices of tokens. */
+export type PriceExtras = Pick<PriceFile, 'factors' | 'tools'>;
+
 interface Entry {
   readonly row: PriceRow;
   readonly fits: (name: string) => boolean;
@@ -66,6 +69,8 @@ function tableOf(text: string): Table {
 export class Prices {
   /** Rows of each file, in order of precedence. */
   readonly #tables: readonly (readonly Entry[])[];
+  /** Factors of ways of serving, and prices of the providers' own tools, in order of precedence. */
+  readonly extras: PriceExtras;
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
   #ceiling: Price | undefined;
   /** Prices by model on the day of the last look-up. */
@@ -79,6 +84,8 @@ export class Prices {
   /** @param sources - in order of precedence; sources after one with `replace = true` are ignored */
   constructor(sources: readonly PriceSource[]) {
     const tables: (readonly Entry[])[] = [];
+    const factors: FactorRow[] = [];
+    const tools: ToolRow[] = [];
     const problems: string[] = [];
     const warnings: string[] = [];
     for (const source of sources) {
@@ -91,9 +98,12 @@ export class Prices {
       problems.push(...file.problems.map(broken));
       warnings.push(...file.warnings.map((warning) => `${source.path}: ${warning}`));
       tables.push(file.entries);
+      factors.push(...file.factors);
+      tools.push(...file.tools);
       if (file.replace) break;
     }
     this.#tables = tables;
+    this.extras = { factors, tools };
     this.problems = problems;
     this.warnings = warnings;
   }

@@ -80,6 +80,10 @@ export interface ReportedUsage {
   readonly reasoning?: number | null;
   /** Tokens of further model calls within the request, such as a compaction: billed, but in no other figure. */
   readonly besides?: Omit<ReportedUsage, 'besides'> | undefined;
+  /** How the request was served, if that has another price; `searches` and `cost` as reported. Absent if not reported. */
+  readonly served?: readonly string[] | undefined;
+  readonly searches?: number | undefined;
+  readonly cost?: number | undefined;
 }
 
 /** An answered request, without any text. Time and usage are set when it ends. */

@@ -27,7 +27,12 @@ export class AnswerTap {
 
   /** Facts reported by the finished answer; a promise if it is compressed. Never throws or rejects. */
   end(): Answer | Promise<Answer> {
-    this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#reader.end()) : this.#reader.end();
+    this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#reader.end()) : this.#plainEnd();
     return this.#answer;
+  }
+
+  #plainEnd(): Answer {
+    const answer = this.#reader.end();
+    return this.isEncoded && this.bytes > 0 ? { ...answer, isEmpty: false } : answer;
   }
 }

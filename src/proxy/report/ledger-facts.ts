@@ -180,6 +180,9 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
     written1h: cacheWrite1hTokens,
     reasoning: reasoningTokens,
     besides: usage.besides,
+    served: usage.served,
+    searches: usage.searches,
+    cost: usage.cost,
   };
 }
 

@@ -77,7 +77,7 @@ export function hasFailed({ error, usage }: Answer): boolean {
   return error !== null && usage === null;
 }
 
-/** Adds the answer to a report. Failed requests have no bill; blocks dropped by the provider count as a fallback. */
+/** Adds the answer to a report. Failed requests and empty answers have no bill; blocks dropped by the provider count as a fallback. */
 export function withAnswer(report: UnreadReport, answer: Answer): RequestReport {
   const { error, reports } = answer;
   const { facts, fallbacks } = report;
@@ -91,7 +91,10 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
     answerTokens,
     ...report,
     upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
-    facts: !facts || hasFailed(answer) ? null : answeredFacts(facts, answer),
+    facts:
+      !facts || hasFailed(answer) || (report.end === 'answered' && answer.isEmpty === true)
+        ? null
+        : answeredFacts(facts, answer),
   };
 }
 

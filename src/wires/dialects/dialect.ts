@@ -144,6 +144,12 @@ export interface ProviderUsage {
   readonly cacheWrite1hTokens?: number | null;
   /** Tokens of further model calls within the request, such as a compaction: billed, but in no other figure. */
   readonly besides?: BilledTokens;
+  /** How the request was served, if that has another price: `flex`, `priority`, `batch`, `fast`, `us`. Default: none. */
+  readonly served?: readonly string[];
+  /** Number of calls of the provider's own web search, which are billed one by one. */
+  readonly searches?: number;
+  /** What the answer itself says that it cost, in dollars. */
+  readonly cost?: number;
 }
 
 /**
@@ -173,6 +179,8 @@ export interface Answer {
   readonly reports: ProviderReports;
   /** Size of the model's text and arguments, in bytes of JSON, for estimating output that is not reported. */
   readonly textBytes: number;
+  /** The whole answer could be read and holds neither usage nor anything that the model made. */
+  readonly isEmpty?: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ReportedUsage } from '../../../core/ports/request-facts.ts';
 import { UsageFigures } from '../../../wires/dialects/answers/figures.ts';
+import { ServedAs } from '../../../wires/dialects/answers/served.ts';
 import { field, parsed } from '../../../wires/json/value.ts';
 import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
@@ -132,6 +133,8 @@ function isResult(content: unknown): boolean {
 function usageOf(usage: unknown): ReportedUsage {
   const figures = new UsageFigures();
   figures.add(usage);
+  const served = new ServedAs();
+  served.addFrom({ usage });
   const reported = figures.sum();
   return {
     input: reported?.promptTokens ?? 0,
@@ -140,5 +143,6 @@ function usageOf(usage: unknown): ReportedUsage {
     written: reported?.cacheWriteTokens ?? 0,
     written1h: reported?.cacheWrite1hTokens ?? 0,
     besides: reported?.besides,
+    ...served.facts,
   };
 }

@@ -5,6 +5,7 @@ import { type Bill, billOf, entering } from '../../../ledger/bill.ts';
 import type { Known } from '../../../ledger/known.ts';
 import type { Prices } from '../../../ledger/prices.ts';
 import { unpricedNotes } from '../../../ledger/report.ts';
+import { pricing } from '../../../ledger/served-price.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
 import { compactionsOf, type RequestSize } from './compactions.ts';
@@ -50,9 +51,9 @@ export class PastBill {
   /** Bills one request. @param rehearsed - `null` if the request was not sent through the pruner */
   add(request: SessionRequest, rehearsed: Rehearsed | null, { counts, bytesPerToken }: AddOptions): void {
     const place: Place = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
-    const price = this.#prices.of(request.model, request.atMs);
+    const { price, fees } = pricing(this.#prices.of(request.model, request.atMs), request, this.#prices);
     const facts = rehearsed?.facts ?? plainFacts(request);
-    const bill = billOf(facts, place.known, { price, calibration: 1 });
+    const bill = billOf(facts, place.known, { price, fees, calibration: 1 });
     const removed = (rehearsed?.cutBytes ?? 0) / bytesPerToken;
     const { sizes } = place;
     if (counts) {

@@ -147,9 +147,25 @@ function countsIn(usage: unknown): Counts {
       if (sum !== null) counts[name] = Math.max(counts[name] ?? 0, sum);
     }
   }
+  addReasoningBeside(counts, finiteNumber(field(usage, 'total_tokens')));
   // Google omits figures that are 0
   if (field(usage, 'promptTokenCount') !== undefined) counts.reasoning ??= 0;
   return counts;
+}
+
+/**
+ * Adds reasoning that stands beside the completion: Grok, and Gemini on the chat wire, which may not name it. The total
+ * shows it.
+ */
+function addReasoningBeside(counts: Counts, total: number | null): void {
+  const { input, output, reasoning, read = 0, written = 0 } = counts;
+  if (total === null || input === undefined || output === undefined) return;
+  const beside = total - input - output;
+  // cached tokens may stand beside the input as well
+  const isReasoning = reasoning === undefined || reasoning === 0 ? beside !== read + written : beside === reasoning;
+  if (beside <= 0 || !isReasoning) return;
+  counts.output = output + beside;
+  counts.reasoning = beside;
 }
 
 function combined(a: Counts, b: Counts, combine: (x: number, y: number) => number): Counts {

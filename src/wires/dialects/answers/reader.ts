@@ -3,6 +3,7 @@ import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { BoundedJson } from './bounded-json.ts';
 import { paths, UsageFigures, valueAt } from './figures.ts';
+import { ServedAs } from './served.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
 import { TurnReader } from './turn.ts';
 
@@ -62,6 +63,8 @@ const TEXTS = new Set(
 const SEARCHED = new RegExp(
   `"(?:${[...TEXTS].join('|')})"\\s{0,4}:\\s{0,4}"|` +
     '"(?:(?:usage|usageMetadata|name|input_transformations|error)"\\s{0,4}:\\s{0,4}["{[]|type"\\s{0,4}:\\s{0,4}"error")|' +
+    // a key with an escaped letter
+    '\\\\u00[2-7][\\da-fA-F][^"\\n]{0,60}"\\s{0,4}:\\s{0,4}[{[]|' +
     'response\\.(?:output_item\\.done|completed|incomplete|failed)|interaction\\.(?:created|completed)|step\\.start|^event: ?error',
   'gm',
 );
@@ -91,6 +94,7 @@ interface Framing {
  */
 export class AnswerReader {
   readonly #usage = new UsageFigures();
+  readonly #served = new ServedAs();
   readonly #turn = new TurnReader();
   #model: string | null = null;
   #error: AnswerError | null = null;
@@ -130,13 +134,17 @@ export class AnswerReader {
   /** Returns what the answer reported. No `data` may follow. */
   end(): Answer {
     this.#framing?.end?.();
+    const usage = this.#usage.sum();
+    const turn = this.#turn.turn();
+    const textBytes = this.#deltaBytes || this.#textBytes;
     return {
-      usage: this.#usage.sum(),
+      usage: usage && { ...usage, ...this.#served.facts },
       model: this.#model,
       error: this.#error,
-      turn: this.#turn.turn(),
+      turn,
       reports: { prefixMismatches: this.#mismatches, clearedTokens: this.#cleared, hasOddCounts: this.#usage.isOdd },
-      textBytes: this.#deltaBytes || this.#textBytes,
+      textBytes,
+      isEmpty: usage === null && textBytes === 0 && turn.calls.size === 0 && turn.items.length === 0,
     };
   }
 
@@ -191,6 +199,7 @@ export class AnswerReader {
     this.#error ??= errorIn(event, type);
     this.#isOver ||= LAST_EVENT.test(type);
     this.#usage.addFrom(event);
+    this.#served.addFrom(event);
     this.#turn.add(event, type);
     const model = MODELS.map((path) => valueAt(event, path)).find((named) => typeof named === 'string');
     if (typeof model === 'string' && model !== '') this.#model ??= model.slice(0, MAX_MODEL_CHARS);
