@@ -44,6 +44,8 @@ export interface Parsed {
 const MAX_READ_BYTES = 256 * 1024;
 
 const MARKER = 'prune_id=prn_';
+/** Field of a request whose history the provider keeps in a thread. */
+const THREAD = '"thread"';
 export const ALWAYS_PRUNE = always(PRUNE);
 
 export interface PassingParts {
@@ -88,6 +90,7 @@ export class Passing {
     if (!walk.walk(body, from, dialect.walk) || walk.longest >= this.#minChars(scope.project)) return null;
     if (body.indexOf(MARKER, from, 'latin1') >= 0) return null;
     if (match && !this.#continues(body, match, scope)) return null;
+    if (!match && dialect.keepsHistory === 'threads' && body.includes(THREAD)) return null;
     if (!match && this.#options.mayHoldOut?.(scope.project) === true) return null;
     const isLookedUp = walk.longest >= MIN_BYTES;
     const read = isLookedUp ? this.#lookUp({ body, dialect, ...incoming }, match, state) : null;
@@ -156,7 +159,7 @@ export class Passing {
   /** Whether a request that begins with a remembered body is an ordinary continuation of it. */
   #continues(body: Buffer, { body: known, checkpoint }: PrefixMatch, scope: RequestScope): boolean {
     const { messages, isAnswered, end } = this.#walk;
-    if (known.rawHistory || !isSame(body, end, known.tail)) return false;
+    if (known.rawHistory || known.isKept || !isSame(body, end, known.tail)) return false;
     if (checkpoint.edits === 0) {
       if (this.#options.isHeldOut?.(known.shownId, scope.project) === true) return false;
     } else if (!isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;

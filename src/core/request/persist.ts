@@ -332,6 +332,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
     tail: tailOf(body.subarray(last.at), match?.body.tail),
     shownId: read.shownId,
     begins: read.begins,
+    isKept: read.scanned.thread,
     head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages }) },
   };
 }

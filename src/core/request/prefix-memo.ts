@@ -63,6 +63,8 @@ export interface RememberedBody {
   /** See `ReadBody`. */
   readonly shownId: string;
   readonly begins: boolean;
+  /** See `RewrittenRequest`. */
+  readonly isKept: boolean;
   readonly head: HeadSums;
 }
 
@@ -134,6 +136,7 @@ function costOf(body: RememberedBody): number {
 
 /** Moves a body to the front. Bodies at the end are evicted first. */
 function moveToFront(bodies: RememberedBody[], body: RememberedBody): void {
+  if (bodies[0] === body) return;
   bodies.splice(bodies.indexOf(body), 1);
   bodies.unshift(body);
 }

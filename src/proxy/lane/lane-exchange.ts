@@ -114,6 +114,11 @@ export class LaneExchange implements UpstreamRequest {
     this.received = null;
   }
 
+  /** Whether the provider cannot continue its stored history. */
+  get isUnableToContinue(): boolean {
+    return this.#kept !== null && this.admission.options.dialect.refusesToContinue?.(this.#kept) === true;
+  }
+
   /** Facts reported by the answer; a promise if it is compressed. Never throws or rejects. */
   answer(): Answer | Promise<Answer> {
     if (this.#tap) return this.#tap.end();

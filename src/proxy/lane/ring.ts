@@ -20,7 +20,7 @@ import { LaneExchange } from './lane-exchange.ts';
 
 export interface RingOptions {
   readonly reporter: Pick<Reporter, 'reportNow' | 'reportLater'>;
-  readonly rewriter: Pick<RequestPipeline, 'passed' | 'completed' | 'accepted'>;
+  readonly rewriter: Pick<RequestPipeline, 'passed' | 'completed' | 'accepted' | 'answered'>;
   readonly seen: Pick<SeenReader, 'add'> | undefined;
   readonly clock: Clock;
   /** Writes figures once a second, before which the records have to be reported. */
@@ -258,7 +258,10 @@ export class Ring {
       const facts = againFacts(billed, '', '');
       this.#repeated.set(passed.repeated, { admission, content, facts, nameOf, madeMs: clock.nowMs() });
     }
-    if (rewritten && this.#complete(record, rewritten, answer)) await rewriter.accepted(rewritten);
+    if (rewritten && this.#complete(record, rewritten, answer)) {
+      if (rewritten.isKept && answer.turn.id !== '') await rewriter.answered(scope.project, rewritten, answer.turn);
+      await rewriter.accepted(rewritten);
+    }
     return { record, content, facts: isBilled(record) ? billed : null, fallbacks, answer };
   }
 
@@ -339,7 +342,7 @@ function isBilled({ end }: LaneExchange): boolean {
 }
 
 /** The codes of an answer that refuses repeated cuts. */
-function fallbacksOf({ forwardedOriginal, end }: LaneExchange): string[] {
+function fallbacksOf({ forwardedOriginal, end, isUnableToContinue }: LaneExchange): string[] {
   const isRefused = !forwardedOriginal && end?.kind === 'answered' && REFUSALS.has(end.status);
-  return isRefused ? [`upstream_refused_${end.status}`] : [];
+  return isRefused && !isUnableToContinue ? [`upstream_refused_${end.status}`] : [];
 }

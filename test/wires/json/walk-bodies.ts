@@ -21,6 +21,9 @@ const KEYS =
 const ROLES = 'user assistant tool system developer function model message function_call function_call_output'.split(
   ' ',
 );
+const LISTS = ['content', 'parts', 'output'];
+const TYPES = 'text input_text output_text tool_result document image thinking tool_use'.split(' ');
+const TEXTS = 'text content source output stdout functionResponse function_response'.split(' ');
 const ODD_STRINGS = [
   '"\\ud800"',
   '"\\u0000"',
@@ -78,11 +81,22 @@ export function randomBody(pick: Below, list: string): string {
     return kind < 7 ? `[${blank()}${inside}${blank()}]` : `{${blank()}${inside}${blank()}}`;
   };
   const field = (depth: number): string => `${key()}${blank()}:${blank()}${value(depth)}`;
+  const part = (): string => {
+    const type = `"type":${JSON.stringify(TYPES[pick(TYPES.length)])}`;
+    const inner = pick(3) === 0 ? `{"type":"text",${field(4)},"data":${string()}}` : string();
+    const fields = [
+      type,
+      `"${TEXTS[pick(TEXTS.length)]}":${inner}`,
+      ...Array.from({ length: pick(2) }, () => field(4)),
+    ];
+    return `{${(pick(2) === 0 ? fields : fields.reverse()).join()}}`;
+  };
   const message = (): string => {
     if (pick(30) === 0) return value(1);
     const role = `"role":${JSON.stringify(ROLES[pick(ROLES.length)])}`;
     const type = pick(2) === 0 ? [`"type":${JSON.stringify(ROLES[pick(ROLES.length)])}`] : [];
     const parts = [
+      ...(pick(6) === 0 ? [`"${LISTS[pick(LISTS.length)]}":[${Array.from({ length: pick(3) }, part).join()}]`] : []),
       ...(pick(10) === 0 ? [] : [role]),
       ...type,
       `"${['content', 'parts', 'output'][pick(3)]}":${pick(3) === 0 ? value(2) : string()}`,

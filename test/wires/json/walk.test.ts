@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { anthropicMessages } from '../../../src/wires/dialects/anthropic-messages/dialect.ts';
+import { googleGemini } from '../../../src/wires/dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../../../src/wires/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../../src/wires/dialects/openai-responses/dialect.ts';
 import { BodyWalk } from '../../../src/wires/json/walk.ts';
 import { below, compare, randomBody } from './walk-bodies.ts';
 
-const WIRES = [openaiChat];
+const WIRES = [openaiChat, anthropicMessages, openaiResponses, googleGemini];
 
 describe.each(WIRES)('the walk over a body of the wire $name', (dialect) => {
   const { walk: shape } = dialect;

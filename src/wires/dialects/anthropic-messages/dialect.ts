@@ -17,6 +17,7 @@ export const anthropicMessages: Dialect = {
     return path.endsWith('/v1/messages/count_tokens') ? 'count' : null;
   },
   scan: scanMessagesBody,
+  walk: { list: 'messages', model: 'assistant', roles: new Set(['assistant', 'system']), aside: new Set() },
   refusesHistory(status, answer) {
     if (status !== 400) return false;
     // ignore the error types `invalid_request_error` and `INVALID_ARGUMENT`, which all request errors have

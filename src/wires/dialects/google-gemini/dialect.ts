@@ -20,6 +20,7 @@ export const googleGemini: Dialect = {
     return { model, stream: path.endsWith(':streamGenerateContent') };
   },
   scan: scanGeminiBody,
+  walk: { list: 'contents', model: 'model', roles: new Set(['model']), aside: new Set() },
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };

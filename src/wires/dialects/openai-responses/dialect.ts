@@ -17,6 +17,13 @@ export const openaiResponses: Dialect = {
     return path.endsWith('/responses') ? 'generate' : null;
   },
   scan: scanResponsesBody,
+  walk: {
+    list: 'input',
+    model: 'assistant',
+    roles: new Set(['assistant', 'system', 'developer']),
+    types: new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'shell_call']),
+    aside: new Set(),
+  },
   refusesToContinue: (answer) =>
     field(field(parsed(answer.toString('utf8')), 'error'), 'code') === 'previous_response_not_found',
   error: openaiChat.error,
