@@ -38,8 +38,8 @@ export interface LedgerOptions {
 
 /** Time for which requests are collected before they are billed together, in milliseconds. */
 const WRITE_MS = 1_000;
-/** Maximum number of requests per transaction: a few milliseconds of the event loop. */
-const BILLED_AT_ONCE = 50;
+/** Maximum number of requests per transaction: some ten milliseconds of the event loop. */
+const BILLED_AT_ONCE = 200;
 /**
  * Limits for unbilled requests, and for messages in them, while the store is unavailable. Beyond them, requests are kept
  * without their details: their bills take half a kilobyte each.

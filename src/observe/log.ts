@@ -163,12 +163,19 @@ function hideIn(fields: Record<string, unknown>, depth: number): Record<string, 
   let out = fields;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
+    if (harmless.has(key) && isPlain(value)) continue;
     const shown = isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
     if (shown === value) continue;
     if (out === fields) out = { ...fields };
     out[key] = shown;
   }
   return out;
+}
+
+/** Whether a value is certainly no credential and contains none. */
+function isPlain(value: unknown): boolean {
+  if (typeof value === 'string') return (value.charCodeAt(0) | 0x20) !== LETTER_B;
+  return typeof value !== 'object' || value === null;
 }
 
 function isSecret(key: string): boolean {
@@ -178,9 +185,11 @@ function isSecret(key: string): boolean {
   return false;
 }
 
+/** The first letter of `bearer` and `basic`, checked first because few strings begin with it. */
+const LETTER_B = 0x62;
+
 function isCredential(value: string): boolean {
-  const first = value.charCodeAt(0) | 0x20;
-  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', checked first because few strings begin with it
+  return (value.charCodeAt(0) | 0x20) === LETTER_B && /^(?:bearer|basic) /i.test(value);
 }
 
 function hideValue(value: unknown, depth: number): unknown {

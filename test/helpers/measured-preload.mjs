@@ -1,4 +1,5 @@
 // Loaded into a server before its program: measures its memory when the test asks for it.
+import { createHook } from 'node:async_hooks';
 import { Session } from 'node:inspector/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,7 +16,42 @@ function bytesIn({ callFrame, selfSize, children }) {
   return children.reduce((sum, child) => sum + bytesIn(child), selfSize);
 }
 
+let promises = 0;
+const hook = createHook({
+  init(_id, type) {
+    if (type === 'PROMISE') promises++;
+  },
+});
+
 const measures = {
+  async countStart() {
+    session = new Session();
+    session.connect();
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    promises = 0;
+    if (!process.env.NOHOOK) hook.enable();
+    return 0;
+  },
+  /** Calls of functions, distinct functions, files of the program and promises since `countStart`. */
+  async counted() {
+    hook.disable();
+    const { result } = await session.post('Profiler.takePreciseCoverage');
+    session.disconnect();
+    const counts = { calls: 0, functions: 0, promises };
+    const top = process.env.TOP ? [] : null;
+    for (const { url, functions } of result) {
+      if (url.startsWith('node:inspector') || url.endsWith('measured-preload.mjs')) continue;
+      for (const { ranges, functionName } of functions) {
+        const [{ count }] = ranges;
+        if (count > 0) counts.functions++;
+        counts.calls += count;
+        if (top && count > 0) top.push([`${functionName} ${url.slice(-40)}`, count]);
+      }
+    }
+    if (top) counts.top = top.sort((a, b) => b[1] - a[1]);
+    return counts;
+  },
   async start() {
     session = new Session();
     session.connect();

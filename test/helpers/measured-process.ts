@@ -7,6 +7,13 @@ import { compiled } from './built.ts';
 
 const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
 
+/** Calls of functions, distinct functions, and promises. */
+export interface Counts {
+  readonly calls: number;
+  readonly functions: number;
+  readonly promises: number;
+}
+
 /** The built server as a process of its own that reports what its main thread allocates. */
 export class MeasuredProcess {
   /** The file of its store. */
@@ -40,15 +47,22 @@ export class MeasuredProcess {
     return this.#ask('allocated');
   }
 
+  /** What the main thread does during work. */
+  async counted(work: () => Promise<void>): Promise<Counts> {
+    await this.#ask('countStart');
+    await work();
+    return this.#ask('counted');
+  }
+
   /** Bytes of live JavaScript objects. */
   heap(): Promise<number> {
     return this.#ask('heap');
   }
 
-  async #ask(name: 'start' | 'allocated' | 'heap'): Promise<number> {
+  async #ask<Answer = number>(name: 'start' | 'allocated' | 'heap' | 'countStart' | 'counted'): Promise<Answer> {
     const answered = once(this.#child, 'message');
     this.#child.send(name);
-    const [value] = (await answered) as [number];
+    const [value] = (await answered) as [Answer];
     return value;
   }
 }

@@ -141,7 +141,7 @@ describe('a request in which nothing is to be decided', () => {
       return { sent, written };
     };
     const whole = String(chatBody(SMALL));
-    const [answer] = (await once(send(whole.length, whole).sent, 'response')) as [IncomingMessage];
+    const [answer] = (await once(send(whole.length, whole).sent.end(), 'response')) as [IncomingMessage];
     answer.resume();
     await proxy.requestLines(1);
     const { sent: half, written } = send(whole.length, whole.slice(0, 20));

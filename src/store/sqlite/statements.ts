@@ -35,7 +35,10 @@ export class Statements {
     const returned: Row[] = [];
     for (let at = 0; at < rows.length; ) {
       const { count, text } = this.#atOnce(sql, rows.length - at);
-      const values = rows.slice(at, at + count).flatMap((row) => row.map(stored));
+      const values: unknown[] = [];
+      for (let row = at; row < at + count; row++) {
+        for (const value of rows[row] ?? []) values.push(Array.isArray(value) ? JSON.stringify(value) : value);
+      }
       const statement = this.#statement(text);
       if (statement.reader) returned.push(...(statement.all(...values) as Row[]));
       else statement.run(...values);

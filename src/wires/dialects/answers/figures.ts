@@ -57,10 +57,13 @@ function spellings(list: string): readonly (readonly (readonly string[])[])[] {
   return list.split(/\s+/).map((spelling) => spelling.split('+').map((path) => path.split('.')));
 }
 
-/** The value at a path of keys; `undefined` if there is none. */
+/** The value at a path of keys; `undefined` if there is none. One loop, because every event is asked for many paths. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let at = value;
-  for (const key of path) at = field(at, key);
+  for (const key of path) {
+    if (at === null || typeof at !== 'object') return undefined;
+    at = (at as Readonly<Record<string, unknown>>)[key];
+  }
   return at;
 }
 
@@ -79,7 +82,8 @@ export class UsageFigures {
 
   /** Adds the token counts in an event, or in a whole answer. */
   addFrom(event: object): void {
-    for (const path of USAGE) this.add(valueAt(event, path));
+    const fields = event as Readonly<Record<string, unknown>>;
+    for (const path of USAGE) if (fields[path[0] ?? ''] !== undefined) this.add(valueAt(event, path));
   }
 
   add(usage: unknown): void {
@@ -137,10 +141,12 @@ function billed({ input = 0, output = 0, read = 0, written = 0, writtenLong = 0 
 function countsIn(usage: unknown): Counts {
   const counts: Counts = {};
   if (typeof usage !== 'object' || usage === null) return counts;
+  const fields = usage as Readonly<Record<string, unknown>>;
   for (const name of NAMES) {
     for (const summands of FIGURES[name]) {
       let sum: number | null = null;
       for (const path of summands) {
+        if (fields[path[0] ?? ''] === undefined) continue;
         const count = finiteNumber(valueAt(usage, path));
         if (count !== null) sum = (sum ?? 0) + Math.max(0, count);
       }
