@@ -171,7 +171,7 @@ class FileStore extends CommonStore implements SqliteStore {
       import('./sqlite/scrub.ts'),
     ]);
     const { path, parts = [] } = this.#options;
-    return new Erasure(this.sql, fileScrubber(this.#access, resolve(path)), parts);
+    return new Erasure(this.sql, fileScrubber(this.#access, resolve(path)), parts, this.#lifetimes);
   }
 
   epoch(): string {

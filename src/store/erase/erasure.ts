@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProjectRetention } from '../../core/ports/project-settings.ts';
 import { groupBy } from '../../engine/group-by.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import { type MovedTable, movedWith } from '../move/tables.ts';
 import type { PartTables } from '../part-tables.ts';
 import { change, type Sql, type Steps } from '../sql/steps.ts';
@@ -47,6 +48,7 @@ export class Erasure {
   readonly #scrubber: Scrubber;
   readonly #parts: readonly PartTables[];
   readonly #tables: readonly MovedTable[];
+  readonly #lifetimes: Lifetimes;
   readonly #onDeleted: () => Promise<void>;
 
   /** @param onDeleted - called after deletions, to invalidate this process's caches */
@@ -54,12 +56,14 @@ export class Erasure {
     sql: Sql,
     scrubber: Scrubber,
     parts: readonly PartTables[],
+    lifetimes: Lifetimes,
     onDeleted: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#sql = sql;
     this.#scrubber = scrubber;
     this.#parts = parts;
     this.#tables = movedWith(parts);
+    this.#lifetimes = lifetimes;
     this.#onDeleted = onDeleted;
   }
 
@@ -238,10 +242,11 @@ export class Erasure {
   }
 
   async #eraseSent(pruneIds: ReadonlySet<string>): Promise<void> {
-    if (pruneIds.size === 0) return;
+    const { ttlMs, sentTtlMs } = this.#lifetimes;
+    const expiredMs = this.#sql.nowMs() + sentTtlMs - ttlMs;
     for (let after: number | null = 0; after !== null; ) {
       const from: number = after;
-      after = await this.#write(() => eraseSent(pruneIds, from));
+      after = await this.#write(() => eraseSent(pruneIds, expiredMs, from));
     }
   }
 

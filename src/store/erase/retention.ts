@@ -59,7 +59,7 @@ async function expireTexts(sql: Sql, project: string, beforeMs: number, ttlMs: n
     await sql.write(() => eraseReplies(project), WAIT);
     for (let after: number | null = 0; after !== null; ) {
       const from: number = after;
-      after = await sql.write(() => eraseSent(gone, from), WAIT);
+      after = await sql.write(() => eraseSent(gone, 0, from), WAIT);
     }
   }
   return conversations.length === CONVERSATIONS || ids.length === PRUNES || whole === ROWS;

@@ -155,15 +155,24 @@ export function* forgetPayer(keyId: string): Steps<boolean> {
 
 /**
  * Deletes sent-message records that name one of the prunes, from a row number on, because a cut's reason may contain
- * words of the text. @returns the number of the last row read, or `null` at the end
+ * words of the text. No table says whose record it is once its texts have expired, so those go too.
+ *
+ * @param expiredMs - expiry of records that were last used a text's lifetime ago
+ * @returns the number of the last row read, or `null` at the end
  */
-export function* eraseSent(pruneIds: ReadonlySet<string>, after: number): Steps<number | null> {
-  const rows = yield* all<{ id: number; body: string }>(
-    `SELECT id, body FROM main.sent WHERE id > ? ORDER BY id LIMIT ${ROWS}`,
+export function* eraseSent(pruneIds: ReadonlySet<string>, expiredMs: number, after: number): Steps<number | null> {
+  const rows = yield* all<{ id: number; body: string; expires_ms: number }>(
+    `SELECT id, body, expires_ms FROM main.sent WHERE id > ? ORDER BY id LIMIT ${ROWS}`,
     [after],
   );
-  const named = rows.filter(({ body }) => pruneIdsIn(body).some((id) => pruneIds.has(id)));
-  if (named.length > 0) yield* change('DELETE FROM main.sent WHERE id IN LIST(?)', [named.map(({ id }) => id)]);
+  const old = rows.filter(({ expires_ms }) => Number(expires_ms) <= expiredMs);
+  const stored = yield* all<PruneRow>('SELECT prune_id FROM main.prune WHERE prune_id IN LIST(?)', [
+    [...new Set(old.flatMap(({ body }) => pruneIdsIn(body)))],
+  ]);
+  const known = new Set(stored.map(({ prune_id }) => prune_id));
+  const isOrphan = ({ body }: { readonly body: string }): boolean => pruneIdsIn(body).some((id) => !known.has(id));
+  const gone = [...rows.filter(({ body }) => pruneIdsIn(body).some((id) => pruneIds.has(id))), ...old.filter(isOrphan)];
+  if (gone.length > 0) yield* change('DELETE FROM main.sent WHERE id IN LIST(?)', [gone.map(({ id }) => id)]);
   return rows.length < ROWS ? null : (rows.at(-1)?.id ?? null);
 }
 

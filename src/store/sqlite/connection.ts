@@ -128,6 +128,14 @@ export class Connection {
     return row?.busy === 0;
   }
 
+  /**
+   * Writes all pages anew. Only this removes deleted content: when SQLite moves rows between pages, their copies remain
+   * in the unused part of the old page, despite `secure_delete`.
+   */
+  rewrite(): void {
+    this.db.exec('VACUUM');
+  }
+
   /** Releases surplus free pages to the file system; returns their number. */
   shrink(atMost: number): number {
     const free = Number(this.db.pragma('freelist_count', { simple: true }));

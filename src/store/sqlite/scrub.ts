@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scrubber, Searched } from '../erase/scrub.ts';
 import type { Access } from './access.ts';
+import { classify } from './errors.ts';
 
 /** Maximum number of texts that are sampled. */
 const MAX_TEXTS = 200;
@@ -12,8 +13,9 @@ const CHUNK_BYTES = 4_194_304;
 const PATIENCE_MS = 10_000;
 
 /**
- * Scrubs the files of a SQLite store. Deleted rows are overwritten (`secure_delete`), but earlier page versions stay in
- * the write-ahead log until it is copied and truncated.
+ * Scrubs the files of a SQLite store. `secure_delete` overwrites deleted rows, but copies of moved rows stay in the unused
+ * parts of pages until the file is rewritten, and earlier page versions in the write-ahead log until it is copied and
+ * truncated. Reads go on meanwhile; writes wait.
  */
 export function fileScrubber(access: Access, path: string): Scrubber {
   return {
@@ -37,18 +39,36 @@ export function fileScrubber(access: Access, path: string): Scrubber {
     },
     async scrub() {
       const endMs = performance.now() + PATIENCE_MS;
+      const failed = await rewriteFailure(access);
+      if (failed !== null) return { ...failed, isDone: false, notSearched: [] };
       let isDone = await access.maintain((connection) => connection.checkpoint());
       while (!isDone && performance.now() < endMs) {
         await sleep(50);
         isDone = await access.maintain((connection) => connection.checkpoint());
       }
       const did = isDone
-        ? 'deleted rows were overwritten, and the write-ahead log was truncated'
+        ? 'the file was rewritten, and the write-ahead log was truncated'
         : 'the write-ahead log could not be truncated, because another process reads it';
       const remedy = 'stop the process that reads the store, and run the command again';
       return { did, isDone, ...(!isDone && { remedy }), notSearched: [] };
     },
   };
+}
+
+/** Rewrites the file. @returns what prevented it, or `null` */
+async function rewriteFailure(access: Access): Promise<{ readonly did: string; readonly remedy: string } | null> {
+  try {
+    await access.maintain((connection) => connection.rewrite());
+    return null;
+  } catch (cause) {
+    const { reason } = classify(cause).error;
+    const remedies: Readonly<Record<string, string>> = {
+      full: 'free as much disk space as the store takes, also in the folder for temporary files',
+      locked: 'stop the process that writes to the store',
+    };
+    const remedy = `${remedies[reason] ?? 'correct the cause'}, and run the command again`;
+    return { did: `the file could not be rewritten (${reason})`, remedy };
+  }
 }
 
 /** Whether another stored text contains the same bytes. */

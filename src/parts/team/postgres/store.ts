@@ -115,7 +115,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
       import('./scrub.ts'),
     ]);
     const { parts = [] } = this.#options;
-    return new Erasure(this.sql, databaseScrubber(this.#database, parts), parts, () => this.refresh());
+    return new Erasure(this.sql, databaseScrubber(this.#database, parts), parts, this.#lifetimes, () => this.refresh());
   }
 
   ready(): Promise<void> {
