@@ -133,9 +133,8 @@ async function textsOf(
   return new Map(found.map((row) => [row.id, row]));
 }
 
-/** Damaged texts are empty: recovery reports and deletes them. */
 async function opened(packed: StoredText | undefined): Promise<string> {
-  return packed === undefined ? '' : openText(packed).catch(() => '');
+  return packed === undefined ? '' : openText(packed).catch(() => ''); // recovery reports and deletes damaged texts
 }
 
 /**

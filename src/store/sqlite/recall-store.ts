@@ -49,9 +49,9 @@ export class FileRecall implements RecallStore {
     return scanIn(this.#searched, query);
   }
 
-  /** Never rejects: texts without filters are read by the next search too. */
+  /** Never rejects. */
   async saveFilters({ unfiltered }: ScanResult, goesOn?: () => boolean): Promise<void> {
-    await saveFilters(this.#searched, unfiltered, goesOn).catch(() => undefined);
+    await saveFilters(this.#searched, unfiltered, goesOn).catch(() => undefined); // the next search reads the texts
   }
 
   /** A short search on this thread, or a long one on the other; `null` if the other one cannot be used. */
