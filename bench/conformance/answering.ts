@@ -1,6 +1,7 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { WebSocket } from 'ws';
 import type { Correspondent } from './correspondent.ts';
+import type { Summary } from './summaries.ts';
 import type { Json } from './types.ts';
 
 /** A stored answer with everything before it. */
@@ -14,10 +15,13 @@ export interface Stored {
 /** What a provider needs in order to answer a request. */
 export interface Exchange {
   readonly path: string;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Json;
   readonly agent: Correspondent;
   /** Answers by their ids. */
   readonly stored: Map<string, Stored>;
+  /** What summaries stand for, by their signatures. */
+  readonly summaries: Map<string, Summary>;
 }
 
 /** What a provider answers. `events`: as a stream of server-sent events. */

@@ -1,13 +1,15 @@
 import { type Exchange, named, type Reply, textOf } from './answering.ts';
 import { chainOf, plain } from './chain.ts';
 import type { Correspondent } from './correspondent.ts';
+import { refusedSummary, type Summary, sinceSummary, summaryAnswer, summaryIn, unfitToSummarise } from './summaries.ts';
 import type { Json } from './types.ts';
 
 /**
  * Anthropic's binding: the signature of a thinking block is a hash of system, tools and messages before it, without
  * `cache_control` and thinking. A request in which it does not fit is refused, or the block is dropped and reported.
  */
-export function answerMessages({ body, agent, stored }: Exchange): Reply {
+export function answerMessages(exchange: Exchange): Reply {
+  const { body, agent, stored } = exchange;
   const thread = (body.thread ?? null) as { type: string; previous_message_id?: string } | null;
   const head = headOf(body);
   let messages = body.messages as Json[];
@@ -19,13 +21,22 @@ export function answerMessages({ body, agent, stored }: Exchange): Reply {
     }
     messages = [...before.items, ...messages];
   }
-  const at = mismatchIn(head, messages);
+  const isCompaction = body.compaction !== undefined;
+  const unfit = isCompaction ? unfitToSummarise(exchange, messages) : '';
+  const summary = unfit === '' ? summaryIn(exchange, messages) : unfit;
+  if (typeof summary === 'string') return noted(exchange, summary);
+  const history = historyOf(head, messages, summary);
+  const at = mismatchIn(history);
+  if (isCompaction && at !== null) return noted(exchange, `compaction_mismatch ${at}`);
+  if (isCompaction) return summaryAnswer(exchange, history.messages);
   const thinking = body.thinking as { block_binding?: { prefix_mismatch_behavior?: string } } | undefined;
   const drops = thinking?.block_binding?.prefix_mismatch_behavior === 'drop_block';
-  agent.compare(head, messages.map(messageText), at === null ? null : drops ? 'dropped' : 'refused');
+  agent.compare(head, history.messages.map(messageText), at === null ? null : drops ? 'dropped' : 'refused');
+  if (summary !== null) agent.swapped++;
   noteBlocks(agent, messages);
   if (at !== null && !drops) return bindingError(at);
-  const message = answerOf({ ...body, messages }, agent, chainOf(head, messages, messageText).at(-1) ?? '', at);
+  const before = chainOf(head, history.messages, messageText).at(-1) ?? '';
+  const message = answerOf({ ...body, messages }, agent, summary === null ? before : sinceSummary(before), at);
   agent.answer = [{ role: 'assistant', content: message.content }];
   agent.answerId = String(message.id);
   if (thread) stored.set(agent.answerId, { items: [...messages, ...agent.answer], head, socket: null });
@@ -33,12 +44,34 @@ export function answerMessages({ body, agent, stored }: Exchange): Reply {
 }
 
 /** Counting runs the same check, and changes nothing. */
-export function countMessages({ body, agent }: Exchange): Reply {
+export function countMessages(exchange: Exchange): Reply {
+  const { body, agent } = exchange;
   const messages = body.messages as Json[];
-  const at = mismatchIn(headOf(body), messages);
+  const summary = summaryIn(exchange, messages);
+  if (typeof summary === 'string') return noted(exchange, summary);
+  const history = historyOf(headOf(body), messages, summary);
+  const at = mismatchIn(history);
   if (at === null) return { status: 200, json: { input_tokens: Math.ceil(JSON.stringify(body).length / 4) } };
-  agent.compare(headOf(body), messages.map(messageText), 'refused');
+  agent.compare(headOf(body), history.messages.map(messageText), 'refused');
   return bindingError(at);
+}
+
+/** A request as its provider reads it: a summary stands for the messages that it was made from. */
+interface History {
+  readonly head: unknown;
+  readonly messages: readonly Json[];
+  readonly hasSummary: boolean;
+}
+
+function historyOf(head: unknown, messages: readonly Json[], summary: Summary | null): History {
+  if (summary === null) return { head, messages, hasSummary: false };
+  return { head, messages: [...summary.items, ...messages.slice(1)], hasSummary: true };
+}
+
+/** A refusal of a summary, or of a request for one: a break, since the proxy alone made it. */
+function noted({ agent }: Exchange, code: string): Reply {
+  agent.note('refused', { item: 0, was: '', is: code });
+  return refusedSummary(code);
 }
 
 const REFUSED = 400;
@@ -57,7 +90,8 @@ function answerOf(body: Json, agent: Correspondent, signature: string, dropped: 
     ...(says === '' ? [] : [{ type: 'text', text: says }]),
     ...calls.map(({ name, args }) => ({ type: 'tool_use', id: agent.nextId('toolu'), name, input: args })),
   ];
-  const usage = { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 5 };
+  const read = agent.tokensOf((body.messages as Json[]).length, true);
+  const usage = { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: read, output_tokens: 5 };
   const report = [{ type: 'thinking_dropped', reason: 'prefix_binding_mismatch', path: dropped }];
   const stop = { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn' };
   return {
@@ -120,11 +154,13 @@ function noteBlocks(agent: Correspondent, messages: readonly Json[]): void {
 }
 
 /** Where the first thinking block stands that was made from something else, or `null`. */
-function mismatchIn(head: unknown, messages: readonly Json[]): string | null {
+function mismatchIn({ head, messages, hasSummary }: History): string | null {
   const chain = chainOf(head, messages, messageText);
+  const fits = (signature: unknown, before = ''): boolean =>
+    signature === before || (hasSummary && signature === sinceSummary(before));
   for (const [i, { role, content }] of messages.entries()) {
     if (role !== 'assistant' || !Array.isArray(content)) continue;
-    const at = (content as Json[]).findIndex((block) => isThinking(block) && block.signature !== chain[i]);
+    const at = (content as Json[]).findIndex((block) => isThinking(block) && !fits(block.signature, chain[i]));
     if (at >= 0) return `messages.${i}.content.${at}`;
   }
   return null;

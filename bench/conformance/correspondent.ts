@@ -16,6 +16,10 @@ export class Correspondent {
   requests = 0;
   /** Blocks of reasoning that were sent back, in all requests together. */
   reasoning = 0;
+  /** Requests that began with a summary of the provider. */
+  swapped = 0;
+  /** Tokens that the provider reports. @param _messages - number of messages @param _isTurn - not for a summary */
+  tokensOf: (_messages: number, _isTurn: boolean) => number = () => 0;
   readonly breaks: Break[] = [];
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();
@@ -63,19 +67,16 @@ export class Correspondent {
     if (effect !== null || headChanged || at >= 0) {
       const [was = '', is = ''] = at >= 0 ? [this.#texts[at], texts[at]] : headChanged ? [this.#head, headText] : [];
       const where = differenceOf(was, is);
-      this.breaks.push({
-        agent: this.id,
-        wire: this.wire,
-        request: this.requests,
-        effect: effect ?? 'changed',
-        checked: this.checks,
-        item: at,
-        was: was.slice(where, where + 160),
-        is: is.slice(where, where + 160),
-      });
+      const [from, to] = [was.slice(where, where + 160), is.slice(where, where + 160)];
+      this.note(effect ?? 'changed', { item: at, was: from, is: to });
     }
     this.#head = headText;
     this.#texts = texts;
+  }
+
+  note(effect: Break['effect'], about: Pick<Break, 'item' | 'was' | 'is'>): void {
+    const { id: agent, wire, requests: request, checks: checked } = this;
+    this.breaks.push({ agent, wire, request, effect, checked, ...about });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { WebSocket } from 'ws';
 import { type Exchange, named, type Reply, textOf } from './answering.ts';
 import { chainOf, plain } from './chain.ts';
+import { blockOf, expanded, sinceSummary } from './summaries.ts';
 import type { Json } from './types.ts';
 
 /** OpenAI's check: reasoning behind a changed item is dropped, and the answer reports it. */
@@ -20,43 +21,54 @@ export function answerFrame(exchange: Exchange, socket: WebSocket): readonly Jso
     : eventsOf(response);
 }
 
-export function compactResponses({ agent }: Exchange): Reply {
-  const output = [{ type: 'compaction', encrypted_content: 'summary' }];
-  return { status: 200, json: { id: agent.nextId('resp'), output } };
+/** The user's messages stay, and one item stands for everything else. */
+export function compactResponses(exchange: Exchange): Reply {
+  const { agent, body } = exchange;
+  const { items } = expanded(exchange, body.input as Json[]);
+  const users = items.filter(({ type = 'message', role }) => type === 'message' && role === 'user');
+  const output = [...users, blockOf(exchange, items)];
+  const usage = { input_tokens: 100, input_tokens_details: { cached_tokens: 90 }, output_tokens: 50 };
+  return { status: 200, json: { id: agent.nextId('resp'), object: 'response.compaction', output, usage } };
 }
 
 /** A response; `null` if the provider does not have what the request continues. */
-function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): Json | null {
+function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
+  const { body, agent, stored } = exchange;
   const previous = body.previous_response_id;
   const before = typeof previous === 'string' ? stored.get(previous) : undefined;
   const isKept = before !== undefined && (before.socket === null || before.socket === socket);
   if (typeof previous === 'string' && (!isKept || agent.script.forgets)) return null;
   const input = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : (body.input as Json[]);
-  const items = [...(before?.items ?? []), ...input];
+  const asked = input.at(-1)?.type === 'compaction_trigger';
+  const sent = [...(before?.items ?? []), ...(asked ? input.slice(0, -1) : input)];
+  const { items, hasSummary } = expanded(exchange, sent);
   const head = [body.instructions ?? null, body.tools ?? null];
   const chain = chainOf(head, items, itemText);
   const removed = items.flatMap((item, i) =>
-    agent.checks && item.type === 'reasoning' && !isKnown(item, chain[i])
+    agent.checks && item.type === 'reasoning' && !isKnown(item, chain[i], hasSummary)
       ? [{ type: 'reasoning', id: item.id, action: 'removed', reason: 'prefix_mismatch' }]
       : [],
   );
+  if (hasSummary) agent.swapped++;
   const texts = items.map((item) => itemText(item) ?? '');
   agent.compare(head, texts, removed.length > 0 ? 'dropped' : null);
-  for (const { type, call_id, output } of items) {
+  for (const { type, call_id, output } of sent) {
     const text = isResult(type) ? textOf(output) : null;
     if (text !== null) agent.results.set(String(call_id), text);
   }
-  agent.reasoning += items.filter(({ type }) => type === 'reasoning').length;
-  const { says, calls } = body.generate === false ? SILENCE : agent.says({ ...body, input: items });
+  agent.reasoning += sent.filter(({ type }) => type === 'reasoning').length;
+  const { says, calls } = body.generate === false || asked ? SILENCE : agent.says({ ...body, input: items });
+  const behind = chain.at(-1) ?? '';
   const output: Json[] = [
-    ...(!body.reasoning || body.generate === false
+    ...(asked ? [blockOf(exchange, items)] : []),
+    ...(!body.reasoning || body.generate === false || asked
       ? []
       : [
           {
             type: 'reasoning',
             id: agent.nextId('rs'),
             summary: [],
-            encrypted_content: agent.checks ? chain.at(-1) : OTHER,
+            encrypted_content: !agent.checks ? OTHER : hasSummary ? sinceSummary(behind) : behind,
           },
         ]),
     ...(says === '' ? [] : [wordsOf(says, agent.nextId('out'))]),
@@ -65,10 +77,12 @@ function respond({ body, agent, stored }: Exchange, socket: WebSocket | null): J
       return { ...call, arguments: JSON.stringify(args), status: 'completed' };
     }),
   ];
-  agent.answer = output;
+  if (!asked) agent.answer = output;
   agent.answerId = agent.nextId('resp');
   if (body.store !== false || socket) stored.set(agent.answerId, { items: [...items, ...output], head, socket });
-  const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, total_tokens: 15 };
+  const read = agent.tokensOf(sent.length, true);
+  const tokens = { input_tokens: 10 + read, input_tokens_details: { cached_tokens: read } };
+  const usage = { ...tokens, output_tokens: 5, total_tokens: 15 + read };
   const { model } = body;
   const response = {
     id: agent.answerId,
@@ -89,8 +103,8 @@ const CREATED_S = 1_700_000_000;
 /** The reasoning of a model that does not check. One that checks does not read it, which is no break. */
 const OTHER = 'of another model';
 
-function isKnown({ encrypted_content: content }: Json, before: string | undefined): boolean {
-  return content === before || content === OTHER;
+function isKnown({ encrypted_content: content }: Json, before: string | undefined, hasSummary: boolean): boolean {
+  return content === before || content === OTHER || (hasSummary && content === sinceSummary(before ?? ''));
 }
 
 function isResult(type: unknown): boolean {

@@ -10,6 +10,7 @@ import { digest, plain } from './chain.ts';
 import { Correspondent } from './correspondent.ts';
 import { answerGemini, answerInteractions } from './google.ts';
 import { answerChat, answerFrame, answerResponses, compactResponses } from './openai.ts';
+import type { Summary } from './summaries.ts';
 import type { Json, Script, Wire } from './types.ts';
 
 /** What answers a path, by its end. */
@@ -32,6 +33,7 @@ export class CheckingUpstream {
   readonly #server: Server;
   readonly #agents = new Map<string, Correspondent>();
   readonly #stored = new Map<string, Stored>();
+  readonly #summaries = new Map<string, Summary>();
   readonly #play: Play | null;
   /** The conversations of other clients, by their first entries. */
   readonly strangers = new Map<string, Correspondent>();
@@ -89,7 +91,7 @@ export class CheckingUpstream {
       await once(res, 'close');
       return;
     }
-    send(res, answer({ path, body, agent, stored: this.#stored }));
+    send(res, answer({ path, headers: req.headers, body, agent, ...this.#known }));
   }
 
   #connect(socket: WebSocket): void {
@@ -102,9 +104,13 @@ export class CheckingUpstream {
       const status = agent.script.fails.shift();
       if (status !== undefined) return socket.close(1011, `failure ${status}`);
       if (agent.script.hangs) return;
-      const events = answerFrame({ path: '', body, agent, stored: this.#stored }, socket);
+      const events = answerFrame({ path: '', headers: {}, body, agent, ...this.#known }, socket);
       for (const event of events) socket.send(JSON.stringify(event));
     });
+  }
+
+  get #known(): Pick<Exchange, 'stored' | 'summaries'> {
+    return { stored: this.#stored, summaries: this.#summaries };
   }
 
   /** The agent that a request names; for one that names none, its conversation. */

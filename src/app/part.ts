@@ -4,6 +4,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import type { Budget, OverBudget } from '../core/ports/budgets.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
+import type { SeamDeps, SeamSeat } from '../core/ports/seams.ts';
 import type { Clock } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
@@ -100,6 +101,12 @@ export interface OpenPart {
   readonly gauges?: readonly LabelledGauge[];
   /** Figures for local programs, as JSON, by path. Callers need the token of `/rpc`. */
   readonly figures?: Readonly<Record<string, Figures>>;
+  /** Replaces summarised messages in requests. */
+  readonly seams?: SeamSeat;
+  /** Called before the first request, with what was opened after the parts. */
+  readonly begin?: (deps: SeamDeps) => void;
+  /** Figures for `/health`. */
+  readonly health?: () => Readonly<Record<string, unknown>>;
   /** Records which projects own the stored data of requests. */
   readonly owners?: Ownership;
   /** Budgets in force, excluding project budgets. */

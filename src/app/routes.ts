@@ -70,6 +70,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const opened = await openParts(services, port);
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
+  for (const { begin } of opened) begin?.({ budgets });
   const wires = await openWires(services, metrics, opened);
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops, reported, runs } = wires;
   const sources = { book: runs, reported, ledger: services.ledger, store: services.store.ledger, opened };
@@ -91,7 +92,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     hops,
     app: rest.listener,
     loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
-    health: () => ({ ...services.health(), routes: rest.state(), ...healthOf(wires) }),
+    health: () => ({ ...services.health(), routes: rest.state(), ...healthOf(wires), ...healthOfParts(opened) }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
     stopChildren: async () => {
@@ -104,6 +105,10 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
       await services.close();
     },
   };
+}
+
+function healthOfParts(opened: readonly OpenPart[]): Readonly<Record<string, unknown>> {
+  return Object.assign({}, ...opened.map(({ health }) => health?.()));
 }
 
 function healthOf({ notUnderstood, prefixBreaks, savings }: Wires) {

@@ -89,6 +89,7 @@ const MAX_LOGGED_CHARS = 200;
 export async function openWires(services: Services, metrics: Metrics, opened: readonly OpenPart[]): Promise<Wires> {
   const owners = opened.find((one) => one.owners)?.owners;
   const answers = opened.find((one) => one.answers)?.answers;
+  const seams = opened.find((one) => one.seams)?.seams;
   const { settings, events, clock, log, failures, ledger, cold } = services;
   const nextId = requestIds();
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
@@ -110,7 +111,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const decoder = new BodyDecoder({ received, largeBodies });
   const bodies = { received, largeBodies, decoder };
   const heads = openHeads(services, opened);
-  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers, heads };
+  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers, heads, seams };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
   const begin = (run: string): (() => void) => {

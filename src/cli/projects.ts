@@ -19,6 +19,7 @@ const FIELDS = {
   language: 'language',
   'dollars-per-month': 'dollarsPerMonth',
   'cold-stash': 'coldStash',
+  seams: 'seams',
   'text-days': 'textDays',
   'ledger-days': 'ledgerDays',
   'audit-days': 'auditDays',
@@ -47,6 +48,11 @@ export const projects: Command = {
       type: 'string',
       value: '<when>',
       doc: 'set: put old results aside while caches are cold: on, provider, measure or off',
+    },
+    seams: {
+      type: 'string',
+      value: '<when>',
+      doc: 'set: have the provider summarise finished work: on, measure or off',
     },
     'text-days': {
       type: 'string',
@@ -117,6 +123,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
   language: 'allowed is fr or en',
   dollarsPerMonth: 'allowed is a number above 0',
   coldStash: 'allowed is on, measure or off',
+  seams: 'allowed is on, measure or off',
   textDays: 'allowed are whole days from 1 to 3650',
   ledgerDays: 'allowed are whole days from 31 to 3650',
   auditDays: 'allowed are whole days from 1 to 3650',
@@ -124,7 +131,7 @@ const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
 
 const NUMBERS: ReadonlySet<string> = new Set(['holdout', 'dollarsPerMonth', 'textDays', 'ledgerDays', 'auditDays']);
 
-const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'coldStash']);
+const WORDS: ReadonlySet<string> = new Set(['mode', 'language', 'coldStash', 'seams']);
 
 function readValue(field: keyof ProjectSettings, text: string): unknown {
   if (NUMBERS.has(field)) return text === '' ? text : Number(text);

@@ -12,6 +12,7 @@ export const projectSettings = z.strictObject({
   neverPrunePaths: globs.optional(),
   language: z.enum(['fr', 'en']).optional(),
   dollarsPerMonth: z.number().positive().optional(),
+  seams: z.enum(['off', 'measure', 'on']).optional(),
   coldStash: z.enum(['on', 'measure', 'off']).optional(),
   textDays: days.optional(),
   // sums by key must be kept for a month, because monthly budgets are based on them

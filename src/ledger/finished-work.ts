@@ -94,7 +94,7 @@ function frontCost(turn: SeamTurn, tokens: number, price: Price): number {
 }
 
 /** Conversations without a request for this long count as ended. */
-const ENDED_MS = HOUR_MS;
+export const ENDED_MS = HOUR_MS;
 const MAX_CONVERSATIONS = 20;
 /** Newest requests of a conversation in which its newest seam is searched. */
 const MAX_TURNS = 500;

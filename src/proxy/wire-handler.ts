@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { AnswerWatch } from '../core/ports/answer-watch.ts';
+import type { SeamExchange, SeamSeat } from '../core/ports/seams.ts';
 import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
@@ -23,9 +24,9 @@ import { begunOf, contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
-import { headerIn, requestHeaders } from './upstream/headers.ts';
+import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
 import type { Exchange } from './upstream/pass-on.ts';
-import { REFUSALS, Refusal } from './upstream/refusal.ts';
+import { type Decline, REFUSALS, REFUSED_SUMMARY, Refusal } from './upstream/refusal.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions, ReporterOptions {
@@ -49,6 +50,8 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly heads?: Heads | undefined;
   /** Observes the answers to all requests except those from foreign web pages. */
   readonly answers?: AnswerWatch | undefined;
+  /** Replaces summarised messages, and has finished work summarised; absent without that part. */
+  readonly seams?: SeamSeat | undefined;
 }
 
 /** Maximum wait of a body above the limit for earlier ones, in milliseconds. */
@@ -92,13 +95,14 @@ export class WireHandler {
 
   /** Lets further requests with the same head take the lane, if nothing about this one is unusual. */
   #admit(req: IncomingMessage, res: ServerResponse, context: RequestContext, to: ModelDestination): void {
-    const { heads, dialect, modeOf, traces, signing, isForeign } = this.#options;
+    const { heads, dialect, modeOf, traces, signing, isForeign, seams } = this.#options;
     const { operation } = to;
     if (!heads || traces || signing || dialect.walk === undefined) return;
     if (operation.purpose !== 'generate' || operation.open || context.isOff || context.childId !== null) return;
     const { enabled, shadow } = modeOf(context.scope.project);
     const door = admitted.get(req);
     if (!enabled || shadow || (door && !door.renew) || isForeign(req.headers)) return;
+    if (seams && asksForSeams(req)) return;
     if (meters.has(req) || tapOf(res) || isMasked(res)) return;
     const begun = begunOf(context, req.headers);
     heads.add(req, { context, to, options: this.#options, begun, renew: door?.renew });
@@ -110,6 +114,10 @@ export class WireHandler {
     const facts = { 'mcp_pruner.request_id': requestId, 'mcp_pruner.wire': dialect.name, 'mcp_pruner.cloud': cloud };
     return traces.request(headers, facts, () => exchange.run());
   }
+}
+
+function asksForSeams({ headers }: IncomingMessage): boolean {
+  return headers['x-mcp-pruner-seams'] !== undefined;
 }
 
 /** One request in flight. */
@@ -126,6 +134,8 @@ class WireExchange {
   readonly #reporter: ExchangeReporter;
   /** Set if the request must be re-signed. */
   #signingScope: SigningScope | null = null;
+  readonly #beganMs: number;
+  #seam: SeamExchange | null = null;
 
   constructor(
     options: WireOptions,
@@ -143,6 +153,7 @@ class WireExchange {
     this.#requestId = context.requestId;
     this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
+    this.#beganMs = options.seams?.nowMs() ?? 0;
     this.#reporter = new ExchangeReporter(options, { req, res, context, to, isShadow: this.#isShadow });
   }
 
@@ -328,21 +339,76 @@ class WireExchange {
     refusal?: Refusal,
   ): Promise<Exchange> {
     const { rewriter } = this.#options;
-    // A changed body is sent as plain JSON, regardless of the client's encoding.
-    const without = changed === null ? [] : ['content-encoding'];
-    const exchange = await this.#send(changed ?? original, [], without, rewritten, refusal);
+    this.#seam = await this.#enterSeams(rewritten, changed);
+    const exchange = this.#seam?.swapped
+      ? await this.#sendSwapped(this.#seam, rewritten, refusal)
+      : await this.#sendPlain(changed, original, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#reporter.fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
       const answer = await this.#reporter.tap.end();
       if (hasFailed(answer)) return exchange;
+      this.#seam?.ended(answer.usage);
       if (rewritten.isKept && answer.turn.id !== '') {
         await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
       }
       await rewriter.accepted(rewritten);
     }
     return exchange;
+  }
+
+  /** Sends a body; a changed one as plain JSON, regardless of the client's encoding. */
+  #sendPlain(
+    changed: Buffer | null,
+    original: Buffer,
+    rewritten: RewrittenRequest,
+    decline?: Decline,
+  ): Promise<Exchange> {
+    return this.#send(changed ?? original, [], changed === null ? [] : ['content-encoding'], rewritten, decline);
+  }
+
+  /** Hands a request to the part for summaries; `null` if it has nothing to do with them. */
+  async #enterSeams(rewritten: RewrittenRequest, changed: Buffer | null): Promise<SeamExchange | null> {
+    const { seams, dialect, modeOf } = this.#options;
+    const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
+    const isAsked = asksForSeams(this.#req);
+    const { operation, upstream, path } = this.#to;
+    if (!seams?.concerns(scope.project, isAsked) || operation.open || this.#signingScope !== null) return null;
+    const { purpose } = operation;
+    return seams.enter({
+      ...{
+        requestId: this.#requestId,
+        project: scope.project,
+        keyId,
+        caller,
+        isSubscription,
+        dialect,
+        purpose,
+        rewritten,
+        path,
+      },
+      client: scope.agent ?? client,
+      isQuiet: isOff || this.#isShadow || !modeOf(scope.project).enabled,
+      rawHeaders: this.#req.rawHeaders,
+      body: changed ?? rewritten.received,
+      beganMs: this.#beganMs,
+      origin: upstream.origin,
+      send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
+    });
+  }
+
+  /** Sends a request with a summary in it, and once in another form if the provider refuses that. */
+  async #sendSwapped(seam: SeamExchange, rewritten: RewrittenRequest, refusal?: Refusal): Promise<Exchange> {
+    const { swapped } = seam;
+    const { body, beta, replaced } = swapped ?? { body: rewritten.received, beta: '', replaced: 0 };
+    if (replaced === 0) return this.#sendPlain(body, rewritten.received, rewritten, refusal);
+    this.#reporter.replaced = replaced;
+    const first = await this.#send(body, [], ['content-encoding'], rewritten, REFUSED_SUMMARY, beta);
+    if (first.kind !== 'declined') return first;
+    this.#reporter.replaced = 0;
+    this.#reporter.fallbacks.push('summary_refused' satisfies FallbackCode);
+    return this.#sendPlain(await seam.refused(), rewritten.received, rewritten, refusal);
   }
 
   async #prune(body: Buffer, historyRefused = false): Promise<PrunedRequest> {
@@ -370,10 +436,12 @@ class WireExchange {
     extraRequestHeaders: readonly string[],
     without: readonly string[],
     rewritten: RewrittenRequest | null,
-    decline?: Refusal,
+    decline?: Decline,
+    beta = '',
   ): Promise<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
-    const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
+    const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
+    const came = beta === '' ? own : withBeta(own, beta);
     this.#reporter.bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
     const { signing } = this.#options;
@@ -394,6 +462,7 @@ class WireExchange {
             this.#reporter.answered();
             this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
             this.#reporter.watched?.head(status, fields);
+            this.#seam?.head(status, fields);
           },
           onData: (chunk) => this.#reporter.tap.data(chunk),
           errorBody: this.#options.dialect.error,

@@ -13,6 +13,8 @@ export interface ProjectSettings {
   readonly dollarsPerMonth?: number | undefined;
   /** Whether old results are put aside while the provider's cache is cold. */
   readonly coldStash?: 'on' | 'measure' | 'off' | undefined;
+  /** Whether the provider summarises finished work. */
+  readonly seams?: 'off' | 'measure' | 'on' | undefined;
   /** See `ProjectRetention`. */
   readonly textDays?: number | undefined;
   readonly ledgerDays?: number | undefined;

@@ -27,6 +27,10 @@ export const fallbackTable = {
     about: 'unknown or wrong Content-Encoding',
     hint: 'The body was forwarded unchanged.',
   },
+  summary_refused: {
+    about: 'the provider refused a request with its own summary of finished work',
+    hint: 'The whole request was sent once instead. If it was the first one with this summary, the summary is given up.',
+  },
   foreign_origin: {
     about: 'a foreign web page may have sent the request',
     hint: 'It was forwarded unread. MCP_PRUNER_ALLOWED_ORIGINS can list the origin.',

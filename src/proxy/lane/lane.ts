@@ -112,6 +112,8 @@ export class Lane {
   /** Never throws: after a fault, the request goes the usual way. */
   #pass({ context, to, options }: Admission, requestId: string, body: Buffer): Passed | null {
     const { rewriter, onFailure } = this.#options;
+    // summaries are looked up on the usual way
+    if (options.seams?.concerns(context.scope.project, false) === true) return null;
     try {
       const { project, task, client, agent } = context.scope;
       const scope = { project, task, requestId, client, agent };

@@ -13,7 +13,7 @@ import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
-import { factsOf, factsOfUnread, shadowFacts } from './ledger-facts.ts';
+import { factsOf, factsOfUnread, shadowFacts, withoutReplaced } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
 
 /** Wire options used by the reporter. */
@@ -48,6 +48,8 @@ export class ExchangeReporter {
   #firstByteMs: number | null = null;
   readonly tap: AnswerTap;
   readonly fallbacks: string[] = [];
+  /** Number of leading messages that a summary stands for. */
+  replaced = 0;
   pruneMs = 0;
   bytesIn = 0;
   bytesOut = 0;
@@ -176,6 +178,7 @@ export class ExchangeReporter {
     const about = { requestId, forwardedOriginal, ...of };
     if (rewritten === null) return factsOfUnread(about, this.bytesIn);
     try {
+      if (this.replaced > 0) return withoutReplaced(factsOf(rewritten, about), this.replaced, this.bytesOut);
       return isShadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {
       this.#options.onFailure('not_billed', cause, { requestId });

@@ -132,6 +132,35 @@ export function unprunedFacts(
   return { ...whole, messages, texts: pruned.texts };
 }
 
+/**
+ * Facts of a request in which a summary stands for the first messages: cuts in those save nothing any more.
+ *
+ * @param bytes - size of the forwarded body
+ */
+export function withoutReplaced(facts: RequestFacts, replaced: number, bytes: number): RequestFacts {
+  const behind = (at: number): number => Math.max(0, at - replaced);
+  const { messages, cacheUpTo, cacheHourUpTo, fresh, work } = facts;
+  const moved = <T extends { readonly message?: number }>(all: readonly T[]): T[] =>
+    all.flatMap((one) =>
+      one.message === undefined ? one : one.message < replaced ? [] : { ...one, message: one.message - replaced },
+    );
+  return {
+    ...facts,
+    bytes,
+    messages: messages.slice(replaced),
+    cacheUpTo: cacheUpTo === null ? null : behind(cacheUpTo),
+    cacheHourUpTo: cacheHourUpTo == null ? cacheHourUpTo : behind(cacheHourUpTo),
+    texts: moved(facts.texts),
+    regrets: moved(facts.regrets),
+    fresh: {
+      ...fresh,
+      from: behind(fresh.from),
+      ...(fresh.answerFrom !== undefined && { answerFrom: behind(fresh.answerFrom) }),
+    },
+    ...(work !== undefined && { work: { ...work, since: behind(work.since) } }),
+  };
+}
+
 /** Facts of a request that was forwarded unread. It belongs to no conversation. */
 export function factsOfUnread(about: Omit<Circumstances, 'forwardedOriginal'>, bytes: number): RequestFacts {
   const { requestId, project, wire, cloud, keyId, client, model = '' } = about;

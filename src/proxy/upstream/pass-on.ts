@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { decodedStart } from '../encodings.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { flushHead, headerIn, pairsOf, responseHeaders } from './headers.ts';
-import type { Refusal } from './refusal.ts';
+import type { Decline } from './refusal.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
 /** A request to the upstream. */
@@ -17,7 +17,7 @@ export interface RawRequest {
 /** A request with its complete upstream path, and options for handling the answer. */
 export interface UpstreamRequest extends RawRequest {
   /** Selects answers to drop; the exchange then ends as `declined`. */
-  readonly decline?: Refusal | undefined;
+  readonly decline?: Decline | undefined;
   /** Additional headers for the client. */
   readonly extraHeaders: readonly string[];
   /** Observes each chunk of the answer; must not retain or modify it. */

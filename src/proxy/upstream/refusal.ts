@@ -8,6 +8,16 @@ import type { Dialect } from '../../wires/dialects/dialect.ts';
  */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 422]);
 
+/** Decides which answers are dropped. */
+export type Decline = Pick<Refusal, 'byStatus' | 'byBody' | 'byStart'>;
+
+/** Drops answers that refuse a request whose messages were replaced by a summary. */
+export const REFUSED_SUMMARY: Decline = {
+  byStatus: (status) => (status === 400 ? 'drop' : 'pass'),
+  byBody: () => true,
+  byStart: () => false,
+};
+
 /** Decides which answers are dropped as refusals, to resend the request in another form. */
 export class Refusal {
   readonly #dialect: Dialect;

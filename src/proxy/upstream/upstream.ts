@@ -25,6 +25,7 @@ export const MAX_HEADER_BYTES = 64 * 1024;
 /** The answer to one of the proxy's own requests. */
 export interface SmallAnswer {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
 }
 
@@ -121,9 +122,16 @@ export class Upstream {
    * Sends a small request of the proxy itself, with a client's headers.
    *
    * @param timeoutMs - time limit for the whole exchange
+   * @param maxBytes - limit for the answer
    * @throws if there is no answer in time, or it is too large
    */
-  async request(path: string, headers: readonly string[], body: Buffer, timeoutMs: number): Promise<SmallAnswer> {
+  async request(
+    path: string,
+    headers: readonly string[],
+    body: Buffer,
+    timeoutMs: number,
+    maxBytes: number = MAX_SMALL_BYTES,
+  ): Promise<SmallAnswer> {
     const { origin, prefix, headers: proxyHeaders } = this.connection;
     this.#ownDispatcher ??= this.#dispatcher();
     const answer = await this.#ownDispatcher.request({
@@ -134,10 +142,10 @@ export class Upstream {
     let bytes = 0;
     for await (const piece of answer.body as AsyncIterable<Buffer>) {
       bytes += piece.length;
-      if (bytes > MAX_SMALL_BYTES) throw new Error('the answer is too long');
+      if (bytes > maxBytes) throw new Error('the answer is too long');
       pieces.push(piece);
     }
-    return { status: answer.statusCode, body: Buffer.concat(pieces) };
+    return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(pieces) };
   }
 
   /** Accepts no further requests; in-flight ones complete normally. */

@@ -1,0 +1,87 @@
+import type { Dialect, ProviderUsage, Purpose } from '../../wires/dialects/dialect.ts';
+import type { RewrittenRequest } from '../request/rewritten.ts';
+import type { BudgetGate } from './budgets.ts';
+
+/** A model request about to be sent, with its sender and destination. */
+export interface SeamRequest {
+  readonly requestId: string;
+  readonly project: string;
+  /** Id of the access key; absent without keys. */
+  readonly keyId: string | undefined;
+  /** Hash of the provider keys in the request. */
+  readonly caller: string;
+  /** Product and version of the user agent. */
+  readonly client: string;
+  readonly isSubscription: boolean;
+  /** Pruning is off for the request, or for its project; or only shown. New compactions are not made then. */
+  readonly isQuiet: boolean;
+  /** The client's headers: name, value, name, value, … */
+  readonly rawHeaders: readonly string[];
+  readonly dialect: Dialect;
+  readonly purpose: Purpose;
+  readonly rewritten: RewrittenRequest;
+  /** The body as it would be sent: plain JSON. */
+  readonly body: Buffer;
+  /** When the request arrived, by `SeamSeat.nowMs`. */
+  readonly beganMs: number;
+  readonly origin: string;
+  /** Path and query at the origin. */
+  readonly path: string;
+  /**
+   * Sends a request of the proxy itself to the same destination.
+   *
+   * @throws if there is no answer in time, or it is too large
+   */
+  send(path: string, headers: readonly string[], body: Buffer, limits: SendLimits): Promise<OwnAnswer>;
+}
+
+export interface SendLimits {
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** The answer to a request of the proxy itself. */
+export interface OwnAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+/** A body in which summarised messages are replaced. */
+export interface Swapped {
+  readonly body: Buffer;
+  /** Feature for `anthropic-beta`; `''` if none is needed. */
+  readonly beta: string;
+  /** Number of leading messages of the client that are no longer sent. */
+  readonly replaced: number;
+}
+
+/** One request in the hands of the part. Methods never throw. */
+export interface SeamExchange {
+  /** The body to send instead; `null` leaves it as it is. */
+  readonly swapped: Swapped | null;
+  /** The provider refused the swapped request (400). @returns the body to send once instead */
+  refused(): Promise<Buffer>;
+  /** The answer to what was sent began. @param fields - name, value, name, value, … */
+  head(status: number, fields: readonly string[]): void;
+  /** A successful answer ended. */
+  ended(usage: ProviderUsage | null): void;
+}
+
+/** Replaces messages by the provider's summary before a request is sent, and observes answers. */
+export interface SeamSeat {
+  /**
+   * Whether requests of a project may contain replaced messages, or lead to a compaction. Cheap.
+   *
+   * @param isAsked - the request has the header `x-mcp-pruner-seams`
+   */
+  concerns(project: string, isAsked: boolean): boolean;
+  nowMs(): number;
+  /** Never rejects. */
+  enter(request: SeamRequest): Promise<SeamExchange>;
+}
+
+/** What the part needs from the server beyond its services. */
+export interface SeamDeps {
+  readonly budgets: BudgetGate;
+}
