@@ -205,3 +205,8 @@ describe('the sentence at the end of a run', () => {
     expect(sentenceOf({ ...FIGURES, ...over })).toBe(sentence);
   });
 });
+
+it('a run that wrote markers into files ends with a warning', () => {
+  expect(sentenceOf({ ...FIGURES, markersWritten: 2 })).toMatch(/ Warning: the model wrote 2 markers into files, /);
+  expect(sentenceOf(FIGURES)).not.toContain('Warning');
+});

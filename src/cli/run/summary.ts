@@ -36,8 +36,14 @@ export function sentenceOf(figures: RunFigures): string {
   const costs = costWords(figures);
   const what = cuts > 0 ? cutWords(figures) : wholeWords(figures);
   const more = largest !== '' ? `why ${largest}` : conversation !== '' ? `why --conversation ${conversation}` : '';
-  const sentence = `${[`${asked}, ${what}`, ...costs].join(', ')}.`;
+  const sentence = `${[`${asked}, ${what}`, ...costs].join(', ')}.${writtenWords(figures)}`;
   return more === '' ? sentence : `${sentence} mcp-pruner ${more}`;
+}
+
+/** A warning about files in which lines are missing. */
+function writtenWords({ markersWritten = 0 }: RunFigures): string {
+  if (markersWritten === 0) return '';
+  return ` Warning: the model wrote ${plural(markersWritten, 'marker')} into files, where the lines behind them are missing (search for ⟦PRUN).`;
 }
 
 function cutWords({ cuts, removed, tokens, shadow }: RunFigures): string {

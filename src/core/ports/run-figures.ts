@@ -16,6 +16,8 @@ export interface RunFigures {
   readonly conversation: string;
   /** Number of new texts that were left whole, by code. */
   readonly leftWhole: Readonly<Record<string, number>>;
+  /** Number of answers in which the model wrote a marker into a file. Absent: none. */
+  readonly markersWritten?: number;
   /** Dollars of all requests, as billed and as they would have been without cuts; `null` if a price is unknown. */
   readonly dollars: number | null;
   readonly dollarsWithout: number | null;

@@ -55,6 +55,10 @@ export const fallbackTable = {
     about: 'the provider dropped thinking blocks that belong to another history',
     hint: 'Look for a change of the history between two requests of the conversation.',
   },
+  marker_written: {
+    about: 'the model wrote a marker of a cut into a file',
+    hint: 'The call was not blocked. The lines behind the marker are missing in that file: recover them with the id in the marker.',
+  },
   odd_usage: {
     about: 'the provider reported more tokens than any model can read or write',
     hint: 'The count was ignored, and the request billed by its size.',

@@ -4,6 +4,7 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
+import type { FallbackCode } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { tapOf } from '../doors/exchange-usage.ts';
@@ -15,6 +16,7 @@ import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
 import { factsOf, factsOfUnread, shadowFacts, withoutReplaced } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
+import { writesMarker } from './written-markers.ts';
 
 /** Wire options used by the reporter. */
 export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasProjects' | 'onFailure'> {
@@ -74,6 +76,7 @@ export class ExchangeReporter {
   report(rewritten: RewrittenRequest | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { req, context } = this.#request;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
+    if (rewritten !== null && writesMarker(rewritten)) this.fallbacks.push('marker_written' satisfies FallbackCode);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
     // spreads come last: in Node 20, adding properties after one is slow
     const known: UnreadReport = {

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { RunFigures } from '../../core/ports/run-figures.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import type { FallbackCode } from '../../errors/errors.ts';
 import { leftWhole } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
@@ -54,6 +55,7 @@ export class RunBook {
       return;
     }
     counts.requests++;
+    if (report.fallbacks.includes('marker_written' satisfies FallbackCode)) counts.markersWritten++;
     if (counts.ids.length < MAX_IDS) counts.ids.push(report.requestId);
     if (report.conversationId !== '') counts.conversation = report.conversationId;
     for (const [code, texts] of leftWhole(report, fresh)) {
@@ -87,6 +89,7 @@ class Counts implements CountedRun {
   cuts = 0;
   tokens = 0;
   removed = 0;
+  markersWritten = 0;
   shadow = false;
   largest = '';
   conversation = '';
