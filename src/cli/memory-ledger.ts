@@ -57,6 +57,8 @@ export class MemoryLedger implements LedgerStore {
     return { requests: 0, unpriced: 0, dollars: 0, dollarsWithout: 0 };
   }
 
+  async addRegret(): Promise<void> {}
+
   async processes(): Promise<number> {
     return 0;
   }

@@ -55,9 +55,10 @@ const ALIVE_EVERY_MS = 3_600_000;
 /** Pause between attempts on close to bill requests that wait for another process, in milliseconds. */
 const CLOSE_PAUSE_MS = 50;
 
-/** Project in which a text was cut, and the last price of a new token in its conversation, in dollars. */
+/** Project and conversation in which a text was cut, and the last price of a new token in its conversation, in dollars. */
 interface Place {
   readonly project: string;
+  readonly conversationId: string;
   readonly entering: number;
 }
 
@@ -135,13 +136,13 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 
   recovered(pruneId: string, tokens: number): void {
-    const { findPrune, conversationOf, onFailure, clock } = this.#options;
+    const { store, findPrune, conversationOf, onFailure, clock } = this.#options;
     if (!findPrune || this.#unfinished.size >= MAX_QUEUED) return;
     // bill the request with the cut first: a text must count as cut before it can be regretted
     const noted = this.#reported()
       .then(() => this.#behind.flush())
       .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
-      .then(([prune, { project, entering }]) => {
+      .then(async ([prune, { project, conversationId, entering }]) => {
         if (!prune) return;
         const { tool, kind } = prune.decision;
         const about = { atMs: clock.nowMs(), project };
@@ -150,6 +151,8 @@ export class Ledger implements LedgerSink, LedgerReader {
         const fields = { regretTokens: tokens, regretDollars: tokens * entering };
         this.#sums.add({ day: dayOf(about.atMs), project: about.project, slice: 'all', key: '', fields });
         this.#behind.soon();
+        if (conversationId === '') return;
+        await store.addRegret({ project, conversationId }, { tokens, dollars: tokens * entering });
       })
       .catch((cause: unknown) => onFailure('regret_not_noted', cause));
     this.#unfinished.add(noted);
@@ -163,7 +166,11 @@ export class Ledger implements LedgerSink, LedgerReader {
     const place = await this.#options.store.cutIn(pruneId);
     const newest = place?.newest ?? null;
     const price = newest && this.#options.prices.of(newest.model, newest.atMs, newest.cloud);
-    return { project: place?.project ?? 'default', entering: newest && price ? entering(newest, price) : 0 };
+    return {
+      project: place?.project ?? 'default',
+      conversationId: place?.conversationId ?? '',
+      entering: newest && price ? entering(newest, price) : 0,
+    };
   }
 
   async report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
@@ -303,7 +310,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     for (const [name, state] of result.states) this.#held.set(name, state);
     for (const { turn, entering } of result.billed) {
       const { conversationId, project } = turn;
-      if (conversationId !== '') this.#places.set(conversationId, { project, entering });
+      if (conversationId !== '') this.#places.set(conversationId, { project, conversationId, entering });
       onBilled?.(turn);
     }
     for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);

@@ -158,6 +158,18 @@ export class StoredLedger implements LedgerStore {
     );
   }
 
+  async addRegret(
+    { project, conversationId }: { readonly project: string; readonly conversationId: string },
+    { tokens, dollars }: { readonly tokens: number; readonly dollars: number },
+  ): Promise<void> {
+    const newest = 'SELECT max(id) FROM main.ledger_turn WHERE conversation = ? AND project = ?';
+    const add = `UPDATE main.ledger_turn SET regret_tokens = regret_tokens + ?,
+      regret_dollars = coalesce(regret_dollars, 0) + ? WHERE id = (${newest})`;
+    await this.#transactions.write(() => change(add, [Math.round(tokens), dollars, conversationId, project]), {
+      background: 'ledger',
+    });
+  }
+
   async cutIn(pruneId: string): Promise<CutPlace | null> {
     const [place] = await this.#rows.all<{ readonly project: string; readonly conversation: string }>(
       `SELECT s.project, c.name AS conversation FROM main.segment_prune p

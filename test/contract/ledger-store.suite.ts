@@ -251,5 +251,18 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.cutIn('p2')).toEqual({ project: 'q', conversationId: 'c2', newest: null });
       expect(await ledger.cutIn('p3')).toBeNull();
     });
+
+    it('adds regret to the newest request of the conversation, and to no other', async () => {
+      const { ledger } = await open();
+      await ledger.add([aTurn('r1'), aTurn('r2'), aTurn('r3', { project: 'shop' })], []);
+      const [first] = await ledger.turns({ conversationId: 'c1', limit: 1 });
+      const place = { project: first?.project ?? '', conversationId: 'c1' };
+      for (const tokens of [40, 2]) await ledger.addRegret(place, { tokens, dollars: tokens / 100 });
+      await ledger.addRegret({ ...place, conversationId: 'none' }, { tokens: 7, dollars: 7 });
+      const turns = await ledger.turns({ conversationId: 'c1', limit: 9 });
+      const before = aTurn('r1');
+      expect(turns.map(({ regretTokens }) => regretTokens - before.regretTokens)).toEqual([0, 42, 0]);
+      expect((turns[1]?.regretDollars ?? 0) - (before.regretDollars ?? 0)).toBeCloseTo(0.42, 9);
+    });
   });
 }

@@ -51,6 +51,12 @@ async function reportFrom(proxy: TestProxy): Promise<LedgerReport> {
   return readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
 }
 
+/** The regretted tokens of each conversation, whose sum is the total. */
+async function regretOfConversations({ dbPath }: TestProxy): Promise<number[]> {
+  const found = await openStore(dbPath).ledger.conversations({ sinceMs: 0, limit: 99 });
+  return found.map(({ regretTokens }) => regretTokens);
+}
+
 /** An agent that has read a file of which lines were cut. */
 async function reader(upstream: FakeUpstream, env: Record<string, string> = {}) {
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile(), ...env } });
@@ -77,6 +83,8 @@ describe('regret', () => {
     const { regretTokens = 0, regretDollars } = fileOf(report) ?? {};
     expect(regretTokens).toBeGreaterThan(100);
     expect(regretDollars).toBeCloseTo((regretTokens * 10) / 1e6, 9);
+    expect(report.totals).toMatchObject({ regretTokens, regretDollars });
+    expect(await regretOfConversations(proxy)).toEqual([regretTokens]);
     expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
   });
 
@@ -97,6 +105,7 @@ describe('regret', () => {
     expect(regretTokens).toBeGreaterThan(100);
     expect(regretDollars).toBeCloseTo((regretTokens * 10) / 1e6, 9);
     expect((await readReport(ledger, { sinceDay: '2000-01-01', project: 'default' })).tools).toEqual([]);
+    expect(await regretOfConversations(proxy)).toEqual([regretTokens]);
   });
 
   it('includes a file that is read again', async () => {

@@ -216,4 +216,9 @@ export interface LedgerStore {
    * the store has no record of it.
    */
   cutIn(pruneId: string): Promise<CutPlace | null>;
+  /** Adds the cost of recovered lines to the newest stored request of the conversation in which they were cut, if any. */
+  addRegret(
+    of: { readonly project: string; readonly conversationId: string },
+    regret: { readonly tokens: number; readonly dollars: number },
+  ): Promise<void>;
 }

@@ -10,6 +10,7 @@ export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore
   /** Requests are billed by the process that forwards them. */
   settle = unsupported;
   add = unsupported;
+  addRegret = unsupported;
   noteSent = unsupported;
   lastSent = unsupported;
 
