@@ -99,11 +99,11 @@ export function contrastFaults(page: Page): Promise<string[]> {
 /** Rules of axe-core for WCAG 2.0 to 2.2, levels A and AA. */
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
-/** What axe-core finds wrong with a page: the rule and the place. */
+/** What axe-core finds wrong with a page: the rule and the place. All content must be in a landmark (`region`) as well. */
 export async function axeFaults(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source);
   const { violations } = await page.evaluate<{ violations: axe.Result[] }>(
-    `axe.run(document, { runOnly: ${JSON.stringify(WCAG)}, resultTypes: ['violations'] })`,
+    `axe.run(document, { runOnly: ${JSON.stringify(WCAG)}, rules: { region: { enabled: true } }, resultTypes: ['violations'] })`,
   );
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html}`));
 }

@@ -144,7 +144,7 @@ function Shell({ parts, pieces }: Parts & Pieces) {
         <Trouble failure={failure} retry={load} />
       </main>
     );
-  if (session === null) return <p class="quiet loading alone">Loading…</p>;
+  if (session === null) return <main class="quiet loading alone">Loading…</main>;
   if (!session.known) return <SignIn onIn={load} />;
   return <Frame session={session} route={route} parts={parts} pieces={pieces} />;
 }
@@ -163,10 +163,7 @@ function Frame({ session, route, parts, pieces }: { session: Session; route: Rou
   }, [route.join('/')]);
   return (
     <div class="frame">
-      <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
-      </button>
-      <Side session={session} current={current} parts={parts} />
+      <Side session={session} current={current} parts={parts} skip={() => main.current?.focus()} />
       <main id="main" ref={main} tabIndex={-1}>
         {session.health?.store !== undefined && session.health.store !== 'ok' && (
           <div class="note bad" role="alert">
@@ -186,7 +183,7 @@ function Frame({ session, route, parts, pieces }: { session: Session; route: Rou
   );
 }
 
-function Side({ session, current, parts }: { session: Session; current: string } & Parts) {
+function Side({ session, current, parts, skip }: { session: Session; current: string; skip: () => void } & Parts) {
   const [theme, nextTheme] = useTheme();
   const shown: readonly Entry[] = [...VIEWS, ...parts.filter(({ path }) => session.has?.views.includes(path))];
   const list = useRef<HTMLUListElement>(null);
@@ -196,7 +193,10 @@ function Side({ session, current, parts }: { session: Session; current: string }
   const { mode = 'prune', store = 'ok' } = session.health ?? {};
   const isWell = store === 'ok' && mode === 'prune';
   return (
-    <div class="side">
+    <header class="side">
+      <button type="button" class="skip" onClick={skip}>
+        Skip to the content
+      </button>
       <a class="brand" href={to('overview')}>
         <img src="/page/icon.svg" alt="" width="28" height="28" />
         <span>mcp-pruner</span>
@@ -232,6 +232,6 @@ function Side({ session, current, parts }: { session: Session; current: string }
         <Shortcuts parts={parts} />
         <small class="quiet">version {session.version}</small>
       </div>
-    </div>
+    </header>
   );
 }
