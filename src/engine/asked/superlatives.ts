@@ -42,10 +42,10 @@ const SMALL = alone(
   'smallest|tiniest|lightest|(?:le|la|les) plus (?:petite?s?|légère?s?)|kleinste[nrsm]?|más (?:pequeñ[oa]s?|liger[oa]s?)|mais (?:pequen[oa]s?|leves?)|più (?:piccol[oaie])',
 );
 const MOST = alone(
-  `highest|greatest|most(?! of\\b| likely| probably| recent| important| relevant| common way)|maximum|maximal|max(?![(=_:])|peak(?:s|ed|ing)?|spik(?:e|es|ed|ing)|surg(?:e|es|ed)|outliers?|worst|costliest|priciest|busiest|hottest|top \\d{1,3}|top (?!of\\b|level|left|right|bar)\\p{L}+s|record high|jump(?:s|ed)|shot up|(?:le|la|les) plus (?:élevée?s?|haute?s?|chère?s?|cher)|le plus (?:de|d')|pic|pointe|maximale?|(?:höchste|meiste|teuerste|grösste)[nrsm]?|spitze(?:nwert)?|ausreißer|höchstwert|mayor(?:es)?|máxim[oa]s?|pico|más (?:alt[oa]s?|car[oa]s?)|maior(?:es)?|mais (?:alt[oa]s?|car[oa]s?)|maggior[ei]?|massim[oaie]|picco|più (?:alt[oaie]|car[oaie])`,
+  `highest|greatest|most(?! of\\b| likely| probably| recent| important| relevant| common way)|maximum|maximal|max(?![(=_:])|peak(?:s|ed|ing)?|spik(?:e|es|ed|ing)|surg(?:e|es|ed)|outliers?|worst|costliest|priciest|busiest|hottest|fullest|deepest|top \\d{1,3}|top (?!of\\b|level|left|right|bar)\\p{L}+s|record high|jump(?:s|ed)|shot up|(?:le|la|les) plus (?:élevée?s?|haute?s?|chère?s?|cher)|le plus (?:de|d')|pic|pointe|maximale?|(?:höchste|meiste|teuerste|grösste)[nrsm]?|spitze(?:nwert)?|ausreißer|höchstwert|mayor(?:es)?|máxim[oa]s?|pico|más (?:alt[oa]s?|car[oa]s?)|maior(?:es)?|mais (?:alt[oa]s?|car[oa]s?)|maggior[ei]?|massim[oaie]|picco|più (?:alt[oaie]|car[oaie])`,
 );
 const LEAST = alone(
-  `lowest|least|fewest|minimum|minimal|min(?![(=_:])|cheapest|dip(?:s|ped)?|trough|dropped|bottom \\d{1,3}|(?:le|la|les) plus (?:bas(?:se)?s?|faibles?)|le moins (?:de|d')?|minimale?|(?:niedrigste|wenigste|billigste|geringste)[nrsm]?|menor(?:es)?|mínim[oa]s?|más (?:baj[oa]s?|barat[oa]s?)|mais (?:baix[oa]s?|barat[oa]s?)|minor[ei]?|minim[oaie]|più (?:bass[oaie])`,
+  `lowest|least|fewest|minimum|minimal|min(?![(=_:])|cheapest|emptiest|coldest|dip(?:s|ped)?|trough|dropped|bottom \\d{1,3}|(?:le|la|les) plus (?:bas(?:se)?s?|faibles?)|le moins (?:de|d')?|minimale?|(?:niedrigste|wenigste|billigste|geringste)[nrsm]?|menor(?:es)?|mínim[oa]s?|más (?:baj[oa]s?|barat[oa]s?)|mais (?:baix[oa]s?|barat[oa]s?)|minor[ei]?|minim[oaie]|più (?:bass[oaie])`,
 );
 /** Phrases that contain a superlative and ask for none. */
 const IDIOMS =

@@ -45,6 +45,9 @@ const BEFORE = /(?:\b(?:before|until|till|prior to|vor|avant|antes de(?: las?)?|
 const NEAR =
   /\b(?:around|about|near|shortly before|shortly after|roughly|approximately|circa|vers|gegen|sobre las?|hacia las?|por volta das?)\s+$|~\s?$/iu;
 
+/** What may stand between a date and its time. */
+const PART_OF_CLOCK = /^[\sT,]{0,3}(?:(?:at|um|à|a las?|às)\s)?$/i;
+
 /** A clock of the goal with what stands before it. */
 interface Named extends FoundClock {
   /** Number of seconds that it covers. */
@@ -123,11 +126,9 @@ function namedClocks(goal: string): Named[] {
       days.find(({ start, end }) => distance(start, end, time) <= BESIDE) ?? (only.length === 1 ? only[0] : undefined);
     if (beside === undefined) return time;
     used.add(beside);
-    // `2026-05-11 at 14:12` reads as one clock
-    const start =
-      beside.second < 0 && beside.end <= time.start && distance(beside.start, beside.end, time) <= BESIDE
-        ? beside.start
-        : time.start;
+    // `2026-05-11 at 14:12` reads as one clock, `2026-05-11 between 14:10 and 14:20` does not
+    const between = beside.end <= time.start ? goal.slice(beside.end, time.start) : null;
+    const start = beside.second < 0 && between !== null && PART_OF_CLOCK.test(between) ? beside.start : time.start;
     return { ...time, day: beside.day, start };
   });
   return [...dated, ...days.filter((day) => !used.has(day))].sort((a, b) => a.start - b.start);

@@ -4,6 +4,7 @@ import { extremeCases } from './extremes.ts';
 import { idCases } from './ids.ts';
 import { languageCases } from './languages.ts';
 import { pieceCases } from './pieces.ts';
+import { publicCases } from './public.ts';
 import type { AskedCase } from './texts.ts';
 import { timeCases } from './times.ts';
 
@@ -22,6 +23,7 @@ describe.each([
   ['the extreme that the question asks for', extremeCases],
   ['a failure in another language', languageCases],
   ['a row or a part of a record that matters', pieceCases],
+  ['a line that another tool lost, as reported in public', publicCases],
 ])('%s', (_, cases) => {
   it.each(cases.map((one) => [one.name, one] as const))('stays: %s', (_name, one) => {
     expect(one.answers.length).toBeGreaterThan(0);

@@ -42,6 +42,7 @@ export const QUESTIONS: readonly {
   { goal: '¿Qué pasó entre las 14:10 y las 14:20?', from: 51_000, to: 51_660 },
   { goal: 'On May 11 at 14:12, what did the worker do?', from: 51_120, to: 51_180 },
   { goal: 'Explain the events from 14:10 to 14:20 on 2026-05-11.', from: 51_000, to: 51_660 },
+  { goal: 'Show 2026-05-11 between 14:10 and 14:20', from: 51_000, to: 51_660 },
   { goal: 'What was going on at 16:12 CEST?', from: 51_120, to: 51_180, zoned: true },
   { goal: 'And at 14:12 UTC?', from: 51_120, to: 51_180, zoned: true },
 ];
