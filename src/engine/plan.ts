@@ -89,7 +89,9 @@ function planFrom(
 ): Plan {
   const { kind, name } = analysis;
   if (input.small === true && kind.cutWhenSmall?.includes(name) !== true) return planOf(analysis, []);
-  const runs = chooseRuns(choice).flatMap((run) => kind.divide?.(analysis, run) ?? run);
+  const divided = chooseRuns(choice).flatMap((run) => kind.divide?.(analysis, run) ?? run);
+  const spare = divided.reduce((left, { from, to }) => left - (to - from + 1), choice.budget);
+  const runs = kind.extend?.(analysis, divided, spare) ?? divided;
   const paying = worthwhile(choice, cutsOf(analysis, choice, runs), leastSaved(analysis, input));
   const cuts = withFullMarkers(analysis.view.lines, paying);
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);

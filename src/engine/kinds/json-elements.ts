@@ -1,5 +1,6 @@
 import { CLOSING_BRACE, CLOSING_SQUARE, OPENING_BRACE, OPENING_SQUARE } from '../text/chars.ts';
 import { isBlankLine, type View } from '../text/view.ts';
+import type { Span } from './kind.ts';
 
 /** The division of pretty-printed JSON into elements. */
 export interface Elements {
@@ -8,6 +9,8 @@ export interface Elements {
   readonly count: number;
   /** 1 for lines that open or close a subdivided element; they carry the structure. */
   readonly frame: Uint8Array;
+  /** First and last lines of the subdivided elements, outer ones first; without the text itself. */
+  readonly divided: readonly Span[];
 }
 
 /** Maximum length of an undivided element, in lines. Set by hand: a record is read as a whole. */
@@ -33,6 +36,7 @@ function divide(view: View): Elements {
   const element = new Int32Array(n);
   const frame = new Uint8Array(n);
   const end = elementEnds(view);
+  const divided: Span[] = [];
   let count = 0;
   for (let i = 0; i < n; ) {
     const last = end[i] ?? i;
@@ -46,10 +50,11 @@ function divide(view: View): Elements {
     if (lines > 1 || i === 0) {
       frame[i] = 1;
       frame[last] = 1;
+      if (i > 0) divided.push({ from: i, to: last });
     }
     i++;
   }
-  return { element, count, frame };
+  return { element, count, frame, divided };
 }
 
 /** Index of the last line of the element that begins on each line. */

@@ -195,6 +195,8 @@ export interface Kind {
   definitions?(analysis: Analysis): Uint8Array;
   /** Splits a chosen cut to keep lines that its reason would not cover. Default: unchanged. */
   divide?(reading: Reading, run: Span): readonly Span[];
+  /** Extends chosen cuts by lines that mean nothing without what was cut, by at most `spare` lines. Default: unchanged. */
+  extend?(analysis: Analysis, runs: readonly Span[], spare: number): readonly Span[];
   /** Describes a cut's contents, if there is a better description than off-topic. */
   natureOf?(reading: Reading, run: Span): CutNature | null;
 }

@@ -57,3 +57,32 @@ describe('an array of 8,000 characters with similar objects', () => {
     },
   );
 });
+
+describe('an element of JSON', () => {
+  const tasks = (notes: number): string[] => {
+    const all = Array.from({ length: 90 }, (_, i) => ({
+      id: i,
+      tags: Array.from({ length: 3 + (i % 3) }, (_tag, k) => word(i + k * 5)),
+      notes: Array.from({ length: notes }, (_note, k) => `note ${word(i * 3 + k)} by ${word(k)}`),
+      owner: { name: word(i), team: word(i * 3) },
+    }));
+    return JSON.stringify(all, null, 2).split('\n');
+  };
+
+  it.each([4, 22, 30, 60])('goes or stays as a whole, with its brackets, if records have %d notes', (notes) => {
+    const lines = tasks(notes);
+    for (const goal of ['Which tags has task 79?', 'why is it slow?', '']) {
+      const hints = { origin: 'command', command: 'curl tasks' } as const;
+      const { cuts } = planPrune({ text: lines.join('\n'), goal, hints, limits });
+      expect(cuts.length).toBeGreaterThan(0);
+      const isCut = (i: number): boolean => cuts.some(({ startLine, endLine }) => i + 1 >= startLine && i < endLine);
+      // an opening bracket that stays alone in front of a cut that ends at its closing one
+      const empty = cuts.filter(({ startLine, endLine }) => {
+        const [open = '', close = ''] = [lines[startLine - 2], lines[endLine]];
+        return /[[{]$/.test(open) && /^\s*[\]}],?$/.test(close) && open.search(/\S/) === close.search(/\S/);
+      });
+      expect(empty).toEqual([]);
+      expect(lines.filter((_, i) => !isCut(i)).length).toBeGreaterThanOrEqual(limits.minKeepLines);
+    }
+  });
+});
