@@ -89,8 +89,8 @@ function settingsOf(env: Readonly<Record<string, string>>): Settings {
   return { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: 600_000 };
 }
 
-function mayChangeLater({ coldStash, contextBudgetTokens, stashSeenAgain }: Settings): boolean {
-  return coldStash !== 'off' || contextBudgetTokens !== 0 || stashSeenAgain;
+function mayChangeLater({ coldStash, contextBudgetTokens }: Settings): boolean {
+  return coldStash !== 'off' || contextBudgetTokens !== 0;
 }
 
 interface PlayerParts {

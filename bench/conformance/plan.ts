@@ -164,7 +164,7 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_MAX_BODY_BYTES', '30000', '90000'],
   ['MCP_PRUNER_MAX_INPUT_CHARS', '5000'],
   ['MCP_PRUNER_CONTEXT_BUDGET_TOKENS', '3000', '12000'],
-  ['MCP_PRUNER_STASH_SEEN_AGAIN', 'true'],
+  ['MCP_PRUNER_CONTEXT_BUDGET_TOKENS', 'auto'],
   ['MCP_PRUNER_COLD_STASH', 'off', 'measure'],
   ['MCP_PRUNER_HOLDOUT', '0.3'],
   ['MCP_PRUNER_NEVER_PRUNE_TOOLS', 'bash'],

@@ -1,22 +1,22 @@
 import type { SegmentPorts } from '../core/ports/segments.ts';
-import type { EventRecord } from '../core/ports.ts';
+import type { Clock, EventRecord } from '../core/ports.ts';
 import { StoredMarks } from '../core/result-marks.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
-import { PayingSteps } from '../gc/paying-steps.ts';
+import { type CacheRates, PayingSteps } from '../gc/paying-steps.ts';
 import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Services } from './compose.ts';
 
 const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   budget: 'context over its budget, parts stashed',
-  payoff: 'older copies of what was read again are stashed, because that pays now',
+  payoff: 'old results are put aside, because that pays now',
   cold: "the provider's cache was cold: old results are put aside",
 };
 
 /** Ports for segments: directives and, if context GC is on, the collectors. */
 export function segmentsOf(
-  { settings, store, clock, log, failures, cold, thresholds }: Services,
+  { settings, store, clock, log, failures, cold, prices }: Services,
   hasProjects: boolean,
 ): SegmentPorts {
   const options: StepOptions = {
@@ -27,13 +27,24 @@ export function segmentsOf(
     onFailure: failures.of('segments'),
   };
   const { contextBudgetTokens: tokens } = settings;
-  const collector = new ContextBudget({ ...options, tokens, thresholds, marks: new StoredMarks(store), stashId });
+  const staying = { ...options, marks: new StoredMarks(store), stashId };
   return {
     directives: new DirectiveBook(store.segments),
     ...cold.ports(options),
-    collector: tokens === 0 ? undefined : collector,
-    costCollector: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
+    collector: tokens === 0 || tokens === 'auto' ? undefined : new ContextBudget({ ...staying, tokens }),
+    costCollector:
+      tokens === 'auto'
+        ? new PayingSteps({ ...staying, ratesOf: (model) => ratesOf(prices, model, clock) })
+        : undefined,
   };
+}
+
+/** Prices of a model without a price: a cache read costs a tenth of other input. */
+const USUAL_RATES: CacheRates = { read: 0.1, write: 1.25 };
+
+function ratesOf(prices: Services['prices'], model: string, clock: Clock): CacheRates {
+  const price = prices.of(model, clock.nowMs());
+  return price === null ? USUAL_RATES : { read: price.read, write: Math.max(price.write5m, price.input) };
 }
 
 /** Assigns an event to the project that its payload names. */

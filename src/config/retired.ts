@@ -7,6 +7,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   verify: 'removed tokens are estimates, scaled by the figures of the provider',
   corrections: 'the words of users are not searched any more',
   learn: 'how boldly texts are cut is not learned any more',
+  stash_seen_again: 'MCP_PRUNER_CONTEXT_BUDGET_TOKENS=auto puts old results aside once that pays',
   tool_shelf: 'clients defer unused tools themselves, and no description is shortened any more',
   tool_shelf_never: 'no description of a tool is shortened any more',
 };

@@ -10,17 +10,9 @@ import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
 export interface BudgetOptions extends StepOptions, StayingOptions {
-  /** Request size in tokens above which a step is taken; `auto` depends on the client. */
-  readonly tokens: number | 'auto';
-  /** Length in tokens at which a client compacts, by project and model. */
-  readonly thresholds: {
-    of(client: { readonly project: string; readonly product: string; readonly model: string }): number | undefined;
-  };
+  /** Request size in tokens above which a step is taken. */
+  readonly tokens: number;
 }
-
-/** `auto` means this size, or a share of the client's threshold, whichever is larger. */
-const AUTO_TOKENS = 100_000;
-const AUTO_SHARE = 0.4;
 
 /** A step reduces a conversation to this share of its budget, so that the next step is far away. */
 const DOWN_TO = 0.6;
@@ -43,25 +35,14 @@ export class ContextBudget implements Collector {
     this.#options = options;
   }
 
-  mayNeedStep({ scope, conversationId, tokens, head }: CollectedRequest): boolean {
+  mayNeedStep({ scope, conversationId, tokens }: CollectedRequest): boolean {
     const futile = this.#futile.get(conversationKey(scope.project, conversationId)) ?? 0;
-    return tokens > futile && tokens > this.#leastBudget && tokens > this.#budgetOf(scope, head);
-  }
-
-  get #leastBudget(): number {
-    const { tokens } = this.#options;
-    return tokens === 'auto' ? AUTO_TOKENS : tokens;
-  }
-
-  #budgetOf({ project, agent: product = '' }: CollectedRequest['scope'], head: CollectedRequest['head']): number {
-    const { tokens, thresholds } = this.#options;
-    if (tokens !== 'auto') return tokens;
-    return Math.max(AUTO_TOKENS, AUTO_SHARE * (thresholds.of({ project, product, model: head().model }) ?? 0));
+    return tokens > futile && tokens > this.#options.tokens;
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
     const { scope, request, tokens, step } = over;
-    const budget = this.#budgetOf(scope, over.head);
+    const { tokens: budget } = this.#options;
     const stays = await stayingIn(this.#options, over);
     const candidates: Candidate[] = [];
     const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredSegment } from '../../src/core/ports/segments.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import { LearnedThresholds } from '../../src/ledger/compactions.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { openStore } from '../helpers/rewriter.ts';
@@ -71,42 +70,6 @@ describe('a conversation that passes its budget', () => {
     const gone = stashed((await replica.send(reading(24, work).messages)).body);
     expect(gone).toContain(old);
     for (const index of [edited, failed, attached]) expect(gone).not.toContain(index);
-  });
-
-  it.each([
-    ['100,000 tokens if the client is unknown', undefined, 100, 125],
-    ['100,000 if that is more than 40 % of the length at which it compacts', 200_000, 100, 125],
-    ['40 % of that length otherwise', 300_000, 125, 145],
-  ])('is, with `auto`, %s', async (_, threshold, within, beyond) => {
-    const replica = new Replica({ budget: 'auto', minPruneChars: 1e9, thresholds: { of: () => threshold } });
-    const work = new Work();
-    await replica.send(reading(within, work).messages);
-    expect(replica.steps).toEqual([]);
-    await replica.send(reading(beyond - within, work, within).messages);
-    expect(replica.steps).toMatchObject([{ by: 'budget' }]);
-    expect(replica.steps[0]?.tokensBefore).toBeGreaterThan(Math.max(100_000, 0.4 * (threshold ?? 0)));
-  });
-
-  it('is collected with `auto` at 40 % of the length of three client compactions in this project', async () => {
-    const store = openStore();
-    const thresholds = new LearnedThresholds(store.compactions, () => expect.unreachable());
-    const replica = new Replica({ budget: 'auto', minPruneChars: 1e9, thresholds, store });
-    const { messages } = reading(125);
-    const agent = 'an-agent/1.0';
-    const compacted = {
-      client: 'codex',
-      product: 'an-agent',
-      model: 'gpt-test',
-      session: '',
-      tokens: 400_000,
-      atMs: 1,
-    };
-    for (const continues of ['a', 'b', 'c']) await store.compactions.add({ ...compacted, project: 'p', continues });
-    await thresholds.learn();
-    await replica.send(messages, { project: 'p', agent });
-    expect(replica.steps).toEqual([]);
-    await replica.send(messages, { project: 'q', agent });
-    expect(replica.steps).toMatchObject([{ by: 'budget', project: 'q' }]);
   });
 
   it('is collected rarely even if the parts that must stay exceed the budget', async () => {

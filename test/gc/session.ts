@@ -14,7 +14,7 @@ import { SegmentObserver } from '../../src/core/segments/observer.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
-import { type BudgetOptions, ContextBudget } from '../../src/gc/budget.ts';
+import { ContextBudget } from '../../src/gc/budget.ts';
 import { ColdBooks } from '../../src/gc/cold/books.ts';
 import { ColdMoments } from '../../src/gc/cold/cold-moments.ts';
 import { ColdStash } from '../../src/gc/cold/cold-stash.ts';
@@ -34,10 +34,8 @@ export interface ReplicaParts {
   readonly clock?: ReturnType<typeof manualClock>;
   readonly minPruneChars?: number;
   /** Tokens; 0 for no budget. */
-  readonly budget?: number | 'auto';
-  /** Where a client compacts, for the budget `auto`. */
-  readonly thresholds?: BudgetOptions['thresholds'];
-  /** Sets aside what was looked at again, where it pays. */
+  readonly budget?: number;
+  /** Puts old results aside once that pays. */
   readonly paying?: boolean;
   /** Puts old results aside at cold moments. */
   readonly cold?: 'on' | 'measure' | 'off';
@@ -94,8 +92,8 @@ export class Replica {
     });
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
-    const thresholds = parts.thresholds ?? { of: () => undefined };
-    const collector = new ContextBudget({ ...options, tokens, thresholds, marks, stashId });
+    const staying = { ...options, marks, stashId };
+    const collector = new ContextBudget({ ...staying, tokens });
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     this.books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const moments = new ColdMoments(answers, () => parts.isLocal === true);
@@ -135,7 +133,9 @@ export class Replica {
           },
         }),
         ...(tokens !== 0 && { collector }),
-        ...(parts.paying && { costCollector: new PayingSteps(options) }),
+        ...(parts.paying && {
+          costCollector: new PayingSteps({ ...staying, ratesOf: () => ({ read: 0.1, write: 1.25 }) }),
+        }),
       },
     });
   }
@@ -188,11 +188,15 @@ export class Replica {
 
 /** The messages of an agent at work. */
 export class Work {
-  readonly messages: Message[] = [
-    { role: 'system', content: 'You are a careful engineer.' },
-    { role: 'user', content: 'Find out why the checkout fails for some of the customers, and repair what is wrong.' },
-  ];
+  readonly messages: Message[];
   #calls = 0;
+
+  constructor(task = 'Find out why the checkout fails for some of the customers, and repair what is wrong.') {
+    this.messages = [
+      { role: 'system', content: 'You are a careful engineer.' },
+      { role: 'user', content: task },
+    ];
+  }
 
   /** A call and its result; returns the index of the result. */
   tool(name: string, args: object, content: unknown, said: string | null = null): number {

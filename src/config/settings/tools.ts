@@ -8,18 +8,13 @@ export const toolsSettings = {
     fallback: 0,
     fallbackWords: '0 (off)',
     unit: 'tokens',
-    doc: 'Size of a conversation above which old results are stashed automatically; 0: never, auto: 100,000 or 40 % of the length at which the client compacts, whichever is larger.',
+    doc: 'Size of a conversation above which old results are stashed automatically; 0: never. auto: old results are put aside once that pays within the requests that the conversation probably has left.',
   }),
   coldStash: setting({
     common: true,
     rule: oneOf(['on', 'measure', 'off']),
     fallback: 'on',
     doc: 'Puts old results aside when the provider has dropped its prompt cache anyway, where nothing checks the history. measure: only reports what it would save (docs/context-gc.md).',
-  }),
-  stashSeenAgain: setting({
-    rule: onOff(),
-    fallback: false,
-    doc: 'Stashes older reads of files that were read again, and older results of repeated calls, once that pays for the cache write.',
   }),
   enable: setting({
     common: true,

@@ -87,7 +87,7 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
     const decoded = size >= min ? texts.at(literal) : null;
     if (decoded === null) {
       const entry = noteShort(reading, { ...result, files }, source);
-      if (entry === null || settings.repeats !== true || !mayRepeat(entry)) return [];
+      if (entry === null || settings.repeats !== true || size < minChars(settings) || !mayRepeat(entry)) return [];
       const short = { messageIndex, literal, index, start: 0, text: texts.at(literal) ?? '', entire: true };
       const found = textsOf(short, result, 'short', { ...settings, minPruneChars: 0, minOutputChars: 0 });
       return found.filter(({ entire }) => entire).map((text) => ({ ...text, shown: entry }));
