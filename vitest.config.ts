@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { aliases } from './build/aliases.mjs';
 
 /** Files that start dozens of processes, one after the other; `npm run test:long` runs them. */
 export const SLOW = [
@@ -9,8 +10,9 @@ export const SLOW = [
 ];
 
 export default defineConfig({
+  resolve: { alias: aliases },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
     exclude: ['test/clients/**', '**/node_modules/**', ...SLOW],
     globalSetup: ['test/helpers/global-setup.ts'],
     setupFiles: ['test/helpers/setup.ts'],

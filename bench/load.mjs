@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { aliases } from '../build/aliases.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -18,7 +19,8 @@ export async function load(entry) {
   const bundle = await rolldown({
     input: entry,
     platform: 'node',
-    external: (id) => !id.startsWith('.') && !id.startsWith('/'),
+    resolve: { alias: aliases },
+    external: (id) => !/^(?:[./]|@?mcp-pruner\/)/.test(id),
     logLevel: 'silent',
   });
   await bundle.write({ file, format: 'esm', sourcemap: 'inline', codeSplitting: false });

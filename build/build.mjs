@@ -21,6 +21,7 @@ import { exit, stderr } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { rolldown } from 'rolldown';
+import { aliases, sourceFolders } from './aliases.mjs';
 import { makeDriver } from './driver.mjs';
 import { takeLock } from './lock.mjs';
 import { buildPage } from './page.mjs';
@@ -56,7 +57,7 @@ const bundle = await rolldown({
   },
   platform: 'node',
   // its main file asks for its parts by a require of its own, which no bundler can follow
-  resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
+  resolve: { alias: { ...aliases, 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
   logLevel: 'warn',
   external: ['better-sqlite3', 'better-sqlite3-13'],
 });
@@ -92,7 +93,7 @@ writeFileSync(stamp, sources);
 
 /** Hash of all that a build is made from, in hex. */
 function hashOfSources() {
-  const files = ['src', 'build'].flatMap((folder) =>
+  const files = [...sourceFolders, 'build'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true }).map((file) => join(folder, file)),
   );
   const hash = createHash('sha256');

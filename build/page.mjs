@@ -5,9 +5,10 @@ import { join, resolve } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { aliases } from './aliases.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const ui = (path) => join(root, 'src/parts/page/ui', path);
+const ui = (path) => join(root, 'packages/page/src/ui', path);
 
 /**
  * Builds the page into a folder.
@@ -21,6 +22,7 @@ export async function buildPage(out) {
     input: join(root, 'src/page.tsx'),
     platform: 'browser',
     tsconfig: ui('tsconfig.json'),
+    resolve: { alias: aliases },
     transform: { target: 'es2022' },
     logLevel: 'warn',
   });

@@ -7,7 +7,7 @@ const isLine = command === 'statusline' && !args.some((arg) => arg === '--help' 
 
 if (isLine) {
   const { parseArgs } = await import('node:util');
-  const { printLine } = await import('./parts/limits/statusline/main.ts');
+  const { printLine } = await import('@mcp-pruner/limits/statusline/main.ts');
   const word = { type: 'string' } as const;
   const yes = { type: 'boolean' } as const;
   const options = { parts: word, session: word, url: word, 'token-file': word, latest: yes, searchable: yes } as const;

@@ -36,12 +36,12 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   limits: {
     group: 'daily',
     summary: 'show what your subscriptions have left, and which session used it',
-    load: async () => (await import('./parts/limits/command.ts')).limitsCommand,
+    load: async () => (await import('@mcp-pruner/limits/command.ts')).limitsCommand,
   },
   statusline: {
     group: 'daily',
     summary: 'print a line about a session: context, cache, limits, savings',
-    load: async () => (await import('./parts/limits/statusline/command.ts')).statusline,
+    load: async () => (await import('@mcp-pruner/limits/statusline/command.ts')).statusline,
   },
   why: {
     group: 'daily',
@@ -77,7 +77,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   keys: {
     group: 'team',
     summary: 'make, list, revoke and rotate keys of a shared proxy',
-    load: async () => (await import('./parts/team/keys/seat/command.ts')).keys,
+    load: async () => (await import('@mcp-pruner/team/keys/seat/command.ts')).keys,
   },
   projects: {
     group: 'team',
@@ -95,18 +95,6 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     rare: true,
     summary: 'move everything into another store',
     load: async () => (await import('./cli/store.ts')).store,
-  },
-  eval: {
-    group: 'lab',
-    rare: true,
-    summary: "measure the pruner on a repository's own history",
-    load: async () => (await import('./parts/lab/command.ts')).evalCommand,
-  },
-  replay: {
-    group: 'lab',
-    rare: true,
-    summary: 'show what pruning would have saved in recorded conversations',
-    load: async () => (await import('./parts/lab/replay/command.ts')).replay,
   },
   demo: {
     group: 'lab',

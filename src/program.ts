@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isatty } from 'node:tty';
-import type { CliEdition } from './cli/command.ts';
+import type { CliEdition, LazyCommand } from './cli/command.ts';
 import { main, type ProcessIo } from './cli/main.ts';
 import { typedHere } from './cli/typed-here.ts';
 import { commands, renamed } from './commands.ts';
@@ -11,8 +11,13 @@ import { commands, renamed } from './commands.ts';
  *
  * @param manifest - the program's package.json
  * @param changes - to the edition
+ * @param own - commands instead of the product's
  */
-export async function runProgram(manifest: URL, changes: Partial<CliEdition> = {}): Promise<void> {
+export async function runProgram(
+  manifest: URL,
+  changes: Partial<CliEdition> = {},
+  own: Readonly<Record<string, LazyCommand>> = commands,
+): Promise<void> {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as {
     version: string;
   };
@@ -38,13 +43,13 @@ export async function runProgram(manifest: URL, changes: Partial<CliEdition> = {
     inIsTerminal: isatty(0),
     clock: { nowMs: Date.now },
     version,
-    asTyped: typedHere(Object.keys(commands), process),
+    asTyped: typedHere(Object.keys(own), process),
     events: process,
     streams: () => ({ input: process.stdin, output: process.stdout }),
     exit: (code) => process.exit(code),
   };
   process.exitCode = await main(process.argv.slice(2), io, {
-    commands,
+    commands: own,
     renamed,
     edition: async () => ({ ...(await import('./edition.ts')).edition, ...changes }),
   });

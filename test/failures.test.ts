@@ -1,11 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { Failures } from '../src/app/context.ts';
-
-const root = fileURLToPath(new URL('../src', import.meta.url));
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+import { sourceFiles } from './helpers/project-files.ts';
 
 describe('a failure that does not stop the product', () => {
   it('is logged with its cause, its reason and its owner', () => {
@@ -25,8 +20,8 @@ describe('a failure that does not stop the product', () => {
   });
 
   it('is never swallowed without a comment', () => {
-    const silent = files.flatMap((file) => {
-      const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    const silent = sourceFiles(/\.ts$/).flatMap(({ file, text }) => {
+      const lines = text.split('\n');
       return lines.flatMap((line, i) => {
         const next = `${line}\n${lines[i + 1] ?? ''}`;
         if (/\.catch\(\(\) => /.test(line) && !/\/[/*] \w/.test(line)) return `${file}:${i + 1}`;

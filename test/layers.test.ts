@@ -1,18 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { importedFile, sourceFiles } from './helpers/project-files.ts';
 
-const root = fileURLToPath(new URL('../src', import.meta.url));
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .map((file) => file.replaceAll('\\', '/'))
-  .filter((file) => /\.tsx?$/.test(file));
+/** A path as the rooms have it: `core/hash.ts`, or `packages/page/page.ts`. */
+const placed = (file: string): string => file.replace(/^src\//, '').replace(/^(packages\/[\w-]+)\/src\//, '$1/');
+
+const texts = new Map(sourceFiles().map(({ file, text }) => [placed(file), { file, text }]));
+const files = [...texts.keys()];
 /** Without the views of the page, which run in the browser. */
 const programs = files.filter((file) => file.endsWith('.ts'));
 
 /**
  * The rooms of the house by layer, lowest first. A room imports from lower layers, never from its own layer or a higher
- * one. Files directly in `src` are the entry: they stand above all layers, and only they name the optional parts.
+ * one. Files directly in `src` are the entry: they stand above all layers, and only they name the packages.
  */
 const layers: readonly (readonly string[])[] = [
   ['base', 'errors', 'engine'],
@@ -22,7 +21,7 @@ const layers: readonly (readonly string[])[] = [
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  ['parts/fleet', 'parts/lab', 'parts/limits', 'parts/page', 'parts/seams', 'parts/sessions', 'parts/team'],
+  ['fleet', 'lab', 'limits', 'page', 'seams', 'sessions', 'team'].map((name) => `packages/${name}`),
 ];
 const ENTRY = layers.length;
 
@@ -52,9 +51,9 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'express',
     pattern: /from '(?:express|http-proxy-middleware)'/,
-    allowed: /^(?:proxy|mcp|parts\/page|parts\/team\/admin)\/|^app\/(?:mounts\.ts$|page\/)/,
+    allowed: /^(?:proxy|mcp|packages\/page|packages\/team\/admin)\/|^app\/(?:mounts\.ts$|page\/)/,
   },
-  { what: 'pg', pattern: /'pg'/, allowed: /^parts\/team\/postgres\// },
+  { what: 'pg', pattern: /'pg'/, allowed: /^packages\/team\/postgres\// },
   { what: 'better-sqlite3', pattern: /'better-sqlite3(?:-13)?'/, allowed: /^store\// },
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli|program)\.ts$/ },
   {
@@ -73,27 +72,32 @@ interface Import {
 }
 
 function sourceOf(file: string): string {
-  const text = readFileSync(join(root, file), 'utf8');
+  const text = texts.get(file)?.text ?? '';
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
 }
 
-/** Imports of the project's own files, targets as paths below `src` without extension. */
-function importsOf(file: string): Import[] {
-  const statements = sourceOf(file).matchAll(
-    /\b(?:import|export)\b(\s+type\b)?[^'";]*?\bfrom\s*'(\.[^']+)'|\bimport\(?\s*'(\.[^']+)'/g,
-  );
-  return [...statements].map(([, type, from, lazy]) => ({
-    file,
-    target: posix.join(posix.dirname(file), from ?? lazy ?? '').replace(/\.tsx?$/, ''),
-    typeOnly: type !== undefined,
-  }));
+/** Path of an imported file as the rooms have it, without extension; `null` for a library. */
+function targetOf(file: string, specifier: string): string | null {
+  const target = importedFile(texts.get(file)?.file ?? '', specifier);
+  return target && placed(target).replace(/\.tsx?$/, '');
 }
 
-/** The room that holds a file: a folder of `src`, or of `src/parts`; `''` for the entry. */
+/** Imports of the project's own files, targets without extension. */
+function importsOf(file: string): Import[] {
+  const statements = sourceOf(file).matchAll(
+    /\b(?:import|export)\b(\s+type\b)?[^'";]*?\bfrom\s*'([^']+)'|\bimport\(?\s*'([^']+)'/g,
+  );
+  return [...statements].flatMap(([, type, from, lazy]) => {
+    const target = targetOf(file, from ?? lazy ?? '');
+    return target === null ? [] : [{ file, target, typeOnly: type !== undefined }];
+  });
+}
+
+/** The room that holds a file: a folder of `src`, or a package; `''` for the entry. */
 function roomOf(path: string): string {
   const [first = '', second, third] = path.split('/');
   if (second === undefined) return '';
-  return first === 'parts' && third !== undefined ? `${first}/${second}` : first;
+  return first === 'packages' && third !== undefined ? `${first}/${second}` : first;
 }
 
 function layerOf(room: string): number {
@@ -114,11 +118,11 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
 
 /** Files that may name a part that can be left out: for the fleet the word itself, for keys their modules and classes. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
-  { part: 'the fleet', word: /fleet/i, allowed: /^(?:(?:parts\/fleet)\/|(?:edition|commands)\.ts$)/ },
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:packages\/fleet\/|(?:edition|commands)\.ts$)/ },
   {
     part: 'keys',
-    word: /'[./]+(?:src\/)?(?:parts\/)?(?:team\/)?keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|keysSettings|openKeys)\b/,
-    allowed: /^(?:(?:parts\/team)\/|(?:edition|commands)\.ts$)/,
+    word: /'(?:[./]+|@mcp-pruner\/team\/)keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|keysSettings|openKeys)\b/,
+    allowed: /^(?:packages\/team\/|(?:edition|commands)\.ts$)/,
   },
 ];
 
@@ -148,10 +152,12 @@ describe('the layers of the code', () => {
 
   it('keep the command line from loading optional modules', () => {
     const eager = ['cli.ts', 'commands.ts', 'cli/main.ts'].flatMap((file) =>
-      [...sourceOf(file).matchAll(/^import (?!type\b).*from '(\.[^']+)'/gm)].map(([, target]) => target),
+      [...sourceOf(file).matchAll(/^import (?!type\b).*from '((?:\.|@?mcp-pruner\/)[^']+)'/gm)].map(
+        ([, target]) => target,
+      ),
     );
     expect(
-      eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load|edition|parts\//.test(target ?? '')),
+      eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load|edition|@mcp-pruner/.test(target ?? '')),
     ).toEqual([]);
   });
 
@@ -160,8 +166,9 @@ describe('the layers of the code', () => {
     const meet = (file: string): void => {
       if (met.has(file)) return;
       met.add(file);
-      for (const [, target] of sourceOf(file).matchAll(/^(?:import|\} from) (?!type\b).*?'(\.[^']+)'/gm)) {
-        meet(posix.join(posix.dirname(file), target ?? ''));
+      for (const [, target = ''] of sourceOf(file).matchAll(/^(?:import|\} from) (?!type\b).*?'([^']+)'/gm)) {
+        const path = importedFile(texts.get(file)?.file ?? '', target);
+        if (path !== null) meet(placed(path));
       }
     };
     meet('app/serve.ts');
@@ -175,13 +182,13 @@ describe('the layers of the code', () => {
   });
 
   it('keep a server without access keys from loading the code for keys', () => {
-    const ofKeys = /^(?:parts\/team\/keys\/(?!(?:errors|settings|part|seat\/check)$)|store\/(?:keys|projects)$)/;
+    const ofKeys = /^(?:packages\/team\/keys\/(?!(?:errors|settings|part|seat\/check)$)|store\/(?:keys|projects)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = programs
       .filter((file) => !inside(file))
       .flatMap((file) =>
-        [...sourceOf(file).matchAll(/^import (?!type\b)[^'"]*from '(\.[^']+)'/gm)]
-          .map(([, target = '']) => posix.join(posix.dirname(file), target).replace(/\.ts$/, ''))
+        [...sourceOf(file).matchAll(/^import (?!type\b)[^'"]*from '([^']+)'/gm)]
+          .map(([, target = '']) => targetOf(file, target) ?? '')
           .filter((target) => ofKeys.test(target))
           .map((target) => `${file} imports ${target}`),
       );

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 import { analyse } from 'scslre';
 import { describe, expect, it } from 'vitest';
@@ -11,6 +9,7 @@ import { findFileBlocks, ownWords } from '../src/wires/transcript/file-blocks.ts
 import { findFrame } from '../src/wires/transcript/text-results.ts';
 import { callFacts, callsRecovery } from '../src/wires/transcript/tools.ts';
 import { cpuMs } from './helpers/cpu-time.ts';
+import { sourceFiles } from './helpers/project-files.ts';
 
 interface Pattern {
   readonly file: string;
@@ -18,13 +17,10 @@ interface Pattern {
   readonly flags: string;
 }
 
-const root = join(import.meta.dirname, '..', 'src');
-const patterns = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts'))
-  .flatMap((file) => patternsIn(file, parseAst(readFileSync(join(root, file), 'utf8'), { lang: 'ts' })));
+const patterns = sourceFiles(/\.ts$/).flatMap(({ file, text }) => patternsIn(file, parseAst(text, { lang: 'ts' })));
 /** The engine looks at so many characters of a line at most; within them a square is nothing. */
 const MOST_OF_A_LINE = 400;
-const inEngine = ({ file }: Pattern): boolean => file.startsWith('engine');
+const inEngine = ({ file }: Pattern): boolean => file.startsWith('src/engine');
 
 function patternsIn(file: string, node: unknown): Pattern[] {
   if (node === null || typeof node !== 'object') return [];

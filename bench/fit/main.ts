@@ -10,10 +10,10 @@
 import { createReadStream, statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import type { EvalCase } from '@mcp-pruner/lab/cases.ts';
+import { SampleReport, sampleCases } from '@mcp-pruner/lab/cases.ts';
+import { openRepository } from '@mcp-pruner/lab/git.ts';
 import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
-import type { EvalCase } from '../../src/parts/lab/cases.ts';
-import { SampleReport, sampleCases } from '../../src/parts/lab/cases.ts';
-import { openRepository } from '../../src/parts/lab/git.ts';
 import { fit, lossOf, type Model } from './model.ts';
 import { type Observation, observe } from './observe.ts';
 

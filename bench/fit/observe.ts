@@ -1,8 +1,8 @@
+import type { EvalCase } from '@mcp-pruner/lab/cases.ts';
 import { measureLog } from '../../src/engine/kinds/log/rank.ts';
 import { measureLines } from '../../src/engine/rank/features.ts';
 import { valueAt } from '../../src/engine/rank/measures.ts';
 import { analyse } from '../../src/engine/reading.ts';
-import type { EvalCase } from '../../src/parts/lab/cases.ts';
 import type { Model } from './model.ts';
 
 /** A case as numbers. */

@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { aliases } from '../../build/aliases.mjs';
 
 /** Files that are there for a team alone, below `src/`. What asks for them does so only with a database or with keys. */
 const OF_TEAM =
@@ -31,7 +32,7 @@ export async function build(root: string, folder: string, hasTeam: boolean): Pro
       'parts/decide-worker': join(root, 'src/core/decide/workers/decide-worker.ts'),
     },
     platform: 'node',
-    resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
+    resolve: { alias: { ...aliases, 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
     logLevel: 'silent',
     external: ['better-sqlite3', 'better-sqlite3-13'],
     plugins: hasTeam ? [] : [withoutTeam(root)],

@@ -1,10 +1,5 @@
-import type {
-  Session,
-  SessionMessage,
-  SessionRequest,
-  SessionWire,
-} from '../../src/parts/sessions/readers/recorded.ts';
-import { sessionFiles } from '../../src/parts/sessions/report/places.ts';
+import type { Session, SessionMessage, SessionRequest, SessionWire } from '@mcp-pruner/sessions/readers/recorded.ts';
+import { sessionFiles } from '@mcp-pruner/sessions/report/places.ts';
 import { type Message, outputPriceOf, type Recording, toolCall } from './conversation.ts';
 import { recordingsOf, Thread } from './entries.ts';
 

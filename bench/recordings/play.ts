@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { Replay, type ReplayTotals } from '../../src/parts/lab/replay/replay.ts';
+import { Replay, type ReplayTotals } from '@mcp-pruner/lab/replay/replay.ts';
 import type { Recording } from './conversation.ts';
 
 /** One of the third of all recordings that are looked at only when a rule is settled: told by a hash of its name. */

@@ -1,4 +1,4 @@
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { logText } from '../soak/stage.ts';
 
 /** What conversations cost in the database. */

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import type { PostgresServer } from '../../test/helpers/postgres-server.ts';
 import { Conversation } from '../team/conversations.ts';
 import { ask } from '../team/race.ts';

@@ -10,14 +10,14 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import type { EvalCase } from '@mcp-pruner/lab/cases.ts';
+import { evaluateCase, newTotals, PRUNER } from '@mcp-pruner/lab/evaluate.ts';
+import { mean } from '@mcp-pruner/lab/score.ts';
+import { intervals, summarise } from '@mcp-pruner/lab/summary.ts';
 import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/decision.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Cut, Origin, Plan, PruneInput, SourceType } from '../../src/engine/types.ts';
-import type { EvalCase } from '../../src/parts/lab/cases.ts';
-import { evaluateCase, newTotals, PRUNER } from '../../src/parts/lab/evaluate.ts';
-import { mean } from '../../src/parts/lab/score.ts';
-import { intervals, summarise } from '../../src/parts/lab/summary.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

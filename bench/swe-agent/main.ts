@@ -1,7 +1,7 @@
 /**
  * Turns SWE-agent trajectories into the growing requests that an agent would have sent, one JSON line each:
  *   node bench/run.mjs swe-agent <bare git directory of SWE-agent/SWE-agent> > requests.jsonl
- *   mcp-pruner replay requests.jsonl
+ *   npm run lab -- replay requests.jsonl
  *
  * Observations become tool results; what the agent did in plain text becomes a call of `bash`.
  */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { hashOfKey, newKeyId, newKeyText } from '../../src/parts/team/keys/key-text.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
+import { hashOfKey, newKeyId, newKeyText } from '@mcp-pruner/team/keys/key-text.ts';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { pause } from '../soak/chance.ts';
 import { BOUNCER, withPooler } from './pooler.ts';
 import { Team } from './stage.ts';

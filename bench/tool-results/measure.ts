@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
+import { BASELINES } from '@mcp-pruner/lab/baselines.ts';
+import { keptBy, SAMPLE_ID } from '@mcp-pruner/lab/score.ts';
+import { select } from '@mcp-pruner/lab/select.ts';
+import { terms } from '@mcp-pruner/lab/terms.ts';
 import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/decision.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Limits, LineRange } from '../../src/engine/types.ts';
-import { BASELINES } from '../../src/parts/lab/baselines.ts';
-import { keptBy, SAMPLE_ID } from '../../src/parts/lab/score.ts';
-import { select } from '../../src/parts/lab/select.ts';
-import { terms } from '../../src/parts/lab/terms.ts';
 import type { ToolResultCase } from './case.ts';
 
 export interface Measured {

@@ -1,3 +1,5 @@
+import { ClaudeSession } from '@mcp-pruner/sessions/readers/claude.ts';
+import { CodexSession } from '@mcp-pruner/sessions/readers/codex.ts';
 import { describe, expect, it } from 'vitest';
 import { type Fact, groundedAnswers } from '../../bench/bill/basis.ts';
 import { needsOf, Sent } from '../../bench/bill/needs.ts';
@@ -6,8 +8,6 @@ import { contentOf } from '../../bench/bill/shown.ts';
 import { keptOf } from '../../bench/bill/sums.ts';
 import { type Message, toolCall } from '../../bench/recordings/conversation.ts';
 import { sessionRecordings } from '../../bench/recordings/own.ts';
-import { ClaudeSession } from '../../src/parts/sessions/readers/claude.ts';
-import { CodexSession } from '../../src/parts/sessions/readers/codex.ts';
 
 const asked: Message = { role: 'user', content: 'Please mend the checkout.' };
 const shell = (command: string): Message => ({

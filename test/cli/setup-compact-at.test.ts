@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { writeTwoTasks } from '../../packages/sessions/test/two-tasks.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
-import { writeTwoTasks } from '../parts/sessions/two-tasks.ts';
 import { run } from './fake-io.ts';
 
 /** A home with a file, and `setup` of a client in it. */

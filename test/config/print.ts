@@ -1,3 +1,4 @@
+import { fleetSettings } from '@mcp-pruner/fleet/settings.ts';
 import { defaultWords } from '../../src/config/load.ts';
 import { baseUrl, headerSecret, httpUrl, onOff } from '../../src/config/rules.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
@@ -5,7 +6,6 @@ import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { isFeature } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 import { edition } from '../../src/edition.ts';
-import { fleetSettings } from '../../src/parts/fleet/settings.ts';
 
 const { rows } = edition.settings;
 

@@ -1,6 +1,3 @@
-import { describe, expect, it } from 'vitest';
-import type { StoredChildLog } from '../../src/core/ports/records.ts';
-import type { StoredEvent } from '../../src/core/ports.ts';
 import type {
   BoardWrite,
   ChildRecord,
@@ -8,7 +5,10 @@ import type {
   FleetStore,
   GraphCommit,
   PlanRecord,
-} from '../../src/parts/fleet/ports.ts';
+} from '@mcp-pruner/fleet/ports.ts';
+import { describe, expect, it } from 'vitest';
+import type { StoredChildLog } from '../../src/core/ports/records.ts';
+import type { StoredEvent } from '../../src/core/ports.ts';
 
 /** A store of the fleet, with what a test moves and looks at beside it. */
 export interface FleetBench {

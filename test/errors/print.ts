@@ -1,7 +1,7 @@
+import { errorsOfFleet } from '@mcp-pruner/fleet/errors.ts';
+import { errorsOfKeys } from '@mcp-pruner/team/keys/errors.ts';
 import { errorTable, fallbackTable } from '../../src/errors/errors.ts';
 import type { ErrorRow } from '../../src/errors/rows/error-row.ts';
-import { errorsOfFleet } from '../../src/parts/fleet/errors.ts';
-import { errorsOfKeys } from '../../src/parts/team/keys/errors.ts';
 
 /** The failures of the product and of its parts. */
 export const allErrors: readonly (readonly [string, ErrorRow])[] = [errorTable, errorsOfFleet, errorsOfKeys].flatMap(

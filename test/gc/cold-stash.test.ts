@@ -1,3 +1,4 @@
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import { isFailed } from '../../src/base/failed-result.ts';
 import type { HeadSums } from '../../src/core/ports/segments.ts';
@@ -5,7 +6,6 @@ import { checksumsOf } from '../../src/core/request/head-sums.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { type Message, messageBytes, messagesOf } from '../helpers/chat.ts';

@@ -15,6 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sourceFolders } from '../../build/aliases.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Inside node_modules, so that the program finds its dependencies. */
@@ -24,10 +25,11 @@ const KEPT = 3;
 /** Stands for the sources as they are now. */
 function version(): string {
   const hash = createHash('sha256');
-  for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).sort()) {
-    const { mtimeMs, size } = statSync(join(root, 'src', file));
-    hash.update(`${file} ${mtimeMs} ${size}\n`);
-  }
+  for (const folder of sourceFolders)
+    for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+      const { mtimeMs, size } = statSync(join(root, folder, file));
+      hash.update(`${file} ${mtimeMs} ${size}\n`);
+    }
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -66,7 +68,7 @@ function isBuilt(): boolean {
   const stamp = join(root, 'dist', 'sources.sha256');
   if (!existsSync(stamp)) return false;
   const builtMs = statSync(stamp).mtimeMs;
-  const folders = ['src', 'build'].flatMap((folder) =>
+  const folders = [...sourceFolders, 'build'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   );
   return ['package.json', 'package-lock.json', ...folders].every(

@@ -21,7 +21,7 @@ const QUICK = [
 
 /** Adds the tables of the store to the template of all databases: creating them takes as long as ten tests. */
 async function makeTemplate(url: string): Promise<void> {
-  const { openPostgresStore } = await import('../../src/parts/team/postgres/store.ts');
+  const { openPostgresStore } = await import('@mcp-pruner/team/postgres/store.ts');
   const { edition } = await import('../../src/edition.ts');
   const limits = { ttlMs: 1, maxBytes: 1, maxEvents: 1 };
   const store = openPostgresStore({ url, clock: { nowMs: Date.now }, parts: edition.tables, ...limits });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { newKey, onFile, startTeam } from '../../packages/team/test/team.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { send } from '../helpers/wire.ts';
-import { newKey, onFile, startTeam } from '../parts/team/team.ts';
 
 const PAGE = 'https://page.example';
 const LISTED = { MCP_PRUNER_ALLOWED_ORIGINS: PAGE };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { newKey, onFile, startTeam } from '../../packages/team/test/team.ts';
 import { figuresOfRun } from '../../src/app/run-figures.ts';
 import { markedRun } from '../../src/cli/run/mark.ts';
 import { sentenceOf, summaryOf } from '../../src/cli/run/summary.ts';
@@ -13,7 +14,6 @@ import { openSocket } from '../helpers/socket-client.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { send } from '../helpers/wire.ts';
-import { newKey, onFile, startTeam } from '../parts/team/team.ts';
 
 const USAGE = { input_tokens: 20_000, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 100 };
 /** Claude Opus 5: 5 dollars for a million of input, 25 for one of output. */

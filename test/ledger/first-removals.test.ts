@@ -1,6 +1,6 @@
+import { requestsBefore } from '@mcp-pruner/page/requests.ts';
 import { describe, expect, it } from 'vitest';
 import { readReport } from '../../src/ledger/ledger.ts';
-import { requestsBefore } from '../../src/parts/page/requests.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { BillingUpstream, conversation, priceFile } from './team.ts';

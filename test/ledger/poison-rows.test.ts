@@ -1,10 +1,10 @@
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { LedgerStore, LedgerSum, SettleQuery, SettleWork } from '../../src/core/ports/ledger-store.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { factsOfUnread } from '../../src/proxy/report/ledger-facts.ts';
 import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';

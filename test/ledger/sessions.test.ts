@@ -1,7 +1,7 @@
+import { conversationsFrom } from '@mcp-pruner/page/conversations.ts';
 import { describe, expect, it } from 'vitest';
 import { contentIdOf } from '../../src/base/conversation-ids.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
-import { conversationsFrom } from '../../src/parts/page/conversations.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';

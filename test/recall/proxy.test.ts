@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { members, onFile, onPostgres, startTeam } from '../../packages/team/test/team.ts';
 import { textHash } from '../../src/core/hash.ts';
 import type { RecallAnswer } from '../../src/core/recall/recall.ts';
 import { messageSegmentId } from '../../src/core/segments/text-segments.ts';
@@ -9,7 +10,6 @@ import { startUpstream } from '../helpers/fake-upstream.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
 import { type RpcAnswer, startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
-import { members, onFile, onPostgres, startTeam } from '../parts/team/team.ts';
 
 const read = (content: unknown, path = 'src/a.ts', id = 'c1'): Message[] =>
   oneResult(content, { id, tool: 'read_file', args: { path } });

@@ -1,7 +1,7 @@
+import { Database } from '@mcp-pruner/team/postgres/database.ts';
+import { DatabaseSql } from '@mcp-pruner/team/postgres/database-sql.ts';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
-import { Database } from '../../src/parts/team/postgres/database.ts';
-import { DatabaseSql } from '../../src/parts/team/postgres/database-sql.ts';
 import { lifetimesOf, PendingUses } from '../../src/store/lifetimes.ts';
 import { manyRows, postgresDefinitions, postgresStatement, sqliteStatement } from '../../src/store/sql/common-sql.ts';
 import { all, change, each, number, one, type Sql, type Steps, writesInTurn } from '../../src/store/sql/steps.ts';

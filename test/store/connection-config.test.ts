@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connectionConfig, shownUrl } from '@mcp-pruner/team/postgres/connection-config.ts';
+import { fromPg, toPg } from '@mcp-pruner/team/postgres/text.ts';
 import { describe, expect, it } from 'vitest';
-import { connectionConfig, shownUrl } from '../../src/parts/team/postgres/connection-config.ts';
-import { fromPg, toPg } from '../../src/parts/team/postgres/text.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 
 describe('a database URL', () => {

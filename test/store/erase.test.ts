@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';

@@ -1,16 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { Database } from '@mcp-pruner/team/postgres/database.ts';
 import { parseAst } from 'rolldown/parseAst';
 import type { ESTree } from 'rolldown/utils';
 import { describe, expect, it } from 'vitest';
 import { edition } from '../../src/edition.ts';
-import { Database } from '../../src/parts/team/postgres/database.ts';
 import { postgresStatement, sqliteStatement } from '../../src/store/sql/common-sql.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
-import { projectRoot } from '../helpers/project-files.ts';
+import { importedFile, sourceFiles } from '../helpers/project-files.ts';
 import { tempPath } from './helpers.ts';
 
 type Node = ESTree.Node;
@@ -19,13 +17,12 @@ type Meaning = { readonly value: Node } | { readonly file: string; readonly name
 
 const clock = { nowMs: () => 1 };
 /** Statements of one database, and definitions of tables. */
-const NOT_COMMON = /^src\/(?:store\/(?:sqlite|schema|move)\/|parts\/team\/postgres\/)/;
+const NOT_COMMON = /^(?:src\/store\/(?:sqlite|schema|move)|packages\/team\/src\/postgres)\//;
 const STATEMENT = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b[\s\S]*\bmain\.\w/;
 
-const files = readdirSync(join(projectRoot, 'src'), { recursive: true, encoding: 'utf8' })
-  .map((file) => `src/${file.replaceAll('\\', '/')}`)
-  .filter((file) => file.endsWith('.ts') && !NOT_COMMON.test(file));
-const texts = new Map(files.map((file) => [file, readFileSync(join(projectRoot, file), 'utf8')]));
+const texts = new Map(
+  sourceFiles(/\.ts$/).flatMap(({ file, text }) => (NOT_COMMON.test(file) ? [] : [[file, text] as const])),
+);
 const modules = new Map<string, { readonly body: readonly Node[]; readonly names: Map<string, Meaning> }>();
 
 function moduleOf(file: string) {
@@ -37,7 +34,8 @@ function moduleOf(file: string) {
     if (node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && node.init)
       names.set(node.id.name, { value: node.init });
     if (node.type !== 'ImportDeclaration') continue;
-    const target = posix.join(posix.dirname(file), node.source.value);
+    const target = importedFile(file, node.source.value);
+    if (target === null) continue;
     for (const one of node.specifiers)
       if (one.type === 'ImportSpecifier' && one.imported.type === 'Identifier')
         names.set(one.local.name, { file: target, name: one.imported.name });

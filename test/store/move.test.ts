@@ -1,10 +1,10 @@
+import type { FleetStore } from '@mcp-pruner/fleet/ports.ts';
+import { StoredFleet } from '@mcp-pruner/fleet/tables/fleet-store.ts';
+import { openPostgresSide } from '@mcp-pruner/team/postgres/move-side.ts';
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
 import { edition } from '../../src/edition.ts';
-import type { FleetStore } from '../../src/parts/fleet/ports.ts';
-import { StoredFleet } from '../../src/parts/fleet/tables/fleet-store.ts';
-import { openPostgresSide } from '../../src/parts/team/postgres/move-side.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';

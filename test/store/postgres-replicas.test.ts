@@ -1,13 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '@mcp-pruner/team/postgres/store.ts';
 import pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import type { EventRecord } from '../../src/core/ports.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
-import {
-  openPostgresStore,
-  type PostgresStore,
-  type PostgresStoreOptions,
-} from '../../src/parts/team/postgres/store.ts';
 import { aPrune, hashOf, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';

@@ -1,9 +1,5 @@
+import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '@mcp-pruner/team/postgres/store.ts';
 import { describe } from 'vitest';
-import {
-  openPostgresStore,
-  type PostgresStore,
-  type PostgresStoreOptions,
-} from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { browseContract } from '../contract/browse.suite.ts';
 import { keysContract } from '../contract/keys.suite.ts';

@@ -1,6 +1,6 @@
+import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../src/core/ports.ts';
-import { openPostgresStore } from '../../src/parts/team/postgres/store.ts';
 import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';

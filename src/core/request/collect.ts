@@ -97,7 +97,7 @@ export function collectedRequest({ body, dialect, read, scope, state }: ReadRequ
 }
 
 /** The step that would be taken at a request; `null` if it has too few messages. */
-export function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
+function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
   const messages = read.messages.length - CHECKPOINTS; // clients may still change the last messages
   const scope = read.prefixes[messages - 1];
   return scope === undefined ? null : { scope, conversation: read.conversationId, messages };
@@ -114,7 +114,7 @@ function messageAt({ request: { body, read } }: PersistedRequest, ordinal: numbe
 }
 
 /** A processed request, in the form needed to describe its segments. */
-export function decidedSegments({ request, decisions }: PersistedRequest): DecidedSegments {
+function decidedSegments({ request, decisions }: PersistedRequest): DecidedSegments {
   const { binding, read, found, steps, scope, state } = request;
   const { texts, messages, first, callOf, shownId: conversationId } = read;
   const directives = viewFor(binding, state.directives);

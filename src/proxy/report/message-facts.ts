@@ -111,7 +111,7 @@ const CARRIERS = [
 const REASONING = '"reasoning"';
 
 /** Whether a message is part of a model answer. On the Responses wire, hidden reasoning is a separate item. */
-export function isByAssistant({ messages, received }: RewrittenRequest, index: number): boolean {
+function isByAssistant({ messages, received }: RewrittenRequest, index: number): boolean {
   const message = messages[index];
   if (message?.role !== 'other') return message?.role === 'assistant';
   const bytes = received.subarray(message.span.start, message.span.end);

@@ -1,0 +1,163 @@
+import type { RequestListener } from 'node:http';
+import { hostname, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { launchOnce } from 'mcp-pruner/agents/one-shot.ts';
+import type { Services } from 'mcp-pruner/app/compose.ts';
+import { type OpenPart, type PartPlace, partTools } from 'mcp-pruner/app/part.ts';
+import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
+import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { dollarsOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
+import { IDEMPOTENCY_FLAG } from 'mcp-pruner/mcp/idempotency.ts';
+import { enabledFlags } from 'mcp-pruner/mcp/info.ts';
+import type { Tool, ToolContext, ToolRegistry } from 'mcp-pruner/mcp/tool.ts';
+import type { Gatekeeper } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
+import { parsed } from 'mcp-pruner/wires/json/value.ts';
+import { Places } from '../children/places.ts';
+import { SystemProcesses } from '../children/system-processes.ts';
+import { Fleet } from '../fleet.ts';
+import type { ChildGate } from '../ports/child-gate.ts';
+import { FleetResources } from '../resources.ts';
+import { serverOn } from '../servers.ts';
+import { StoredFleet } from '../tables/fleet-store.ts';
+import { missingFlag } from './names.ts';
+import { fleetActions, fleetReadings } from './page.ts';
+import { boardBatchTool, boardTools } from './tools/board-tools.ts';
+import { childBatchTool, childTools } from './tools/child-tools.ts';
+import { graphBatchTool, graphTools } from './tools/graph-tools.ts';
+import { contractTools, planTools } from './tools/plan-tools.ts';
+import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
+
+/** Opens the fleet over the store. */
+export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<OpenPart> {
+  const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
+  const fleetStore = new StoredFleet(store.sql);
+  const instanceId = serverOn(hostname(), ids.uuid());
+  const onFailure = failures.of({ extension: 'fleet' });
+  const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
+  // an unguessable name, because others may write to the folder for temporary files
+  const folder = settings.dbPath === ':memory:' ? join(tmpdir(), `mcp-pruner-${ids.uuid()}`) : dirname(settings.dbPath);
+  const fleet = new Fleet({
+    ...{ store: fleetStore, newId: ids.uuid, instanceId, onFailure },
+    ...{ clock, pid: process.pid },
+    halfLifeMs: settings.stigHalfLifeMs,
+    tickMs: settings.btTickMs,
+    children:
+      url === null || !settings.enableChildren
+        ? null
+        : {
+            ...{ store: fleetStore, clock, newId: ids.uuid, newToken: ids.secret, instanceId, env, url, onFailure },
+            processes: new SystemProcesses(),
+            places: new Places(settings.childCommands, roots, env.PATH ?? ''),
+            pid: process.pid,
+            folder: join(folder, 'children'),
+            handedOn: settings.childEnv,
+            settable: settings.childEnvAllow,
+            maxChildren: settings.maxChildren,
+            graceMs: settings.childGraceMs,
+            ceilings: {
+              wallclockMs: settings.childTimeoutS * 1000,
+              memoryMb: settings.childMemoryMb,
+              cpuPercent: settings.childCpuPercent,
+            },
+            costOf: costs(services.prices, clock),
+            launch: (agent, request) => {
+              const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
+              return launchOnce(agent, request, place);
+            },
+          },
+  });
+  resources.extend(new FleetResources(fleet, fleetStore));
+  await fleet.open().catch((cause: unknown) => onFailure('open', cause));
+  const gate = fleet.children?.gate;
+  return {
+    tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
+    door: gate && (async ({ rpc }) => doorOf(gate, rpc, failures.of('child'))),
+    readings: fleetReadings(fleet, fleetStore, store.records),
+    actions: fleetActions(fleet),
+    stop: () => fleet.close(),
+  };
+}
+
+/** Computes the cost of a request in dollars from the price table. */
+function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number | null {
+  return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
+    const price = model === null ? null : prices.of(model, clock.nowMs());
+    if (price === null) return null;
+    const fresh = Math.max(0, tokensIn - cacheRead - cacheWritten);
+    return dollarsOf({ fresh, write5m: cacheWritten, write1h: 0, read: cacheRead, output: tokensOut }, price);
+  };
+}
+
+function toolsOf(
+  { graphs, board, field, children, plans, contracts }: Fleet,
+  { edition, settings, idempotency, store }: Services,
+  faces: PartPlace['faces'],
+  registry: () => ToolRegistry,
+  mayStart: boolean,
+): readonly Tool[] {
+  const flags = enabledFlags(settings, partTools(edition));
+  const isKeyed = flags.has(IDEMPOTENCY_FLAG);
+  const ofChildren = children === null ? [] : childTools(children);
+  const spawn = ofChildren.find(({ name }) => name === 'child_spawn_codex');
+  const all = [
+    ...ofChildren,
+    ...(children !== null && spawn !== undefined
+      ? [
+          childBatchTool(children, isKeyed ? idempotency.wrap(spawn) : spawn, isKeyed, (key) =>
+            store.records.dropReply('child_spawn_codex', key, true),
+          ),
+        ]
+      : []),
+    ...graphTools(graphs),
+    graphBatchTool(graphs, isKeyed),
+    ...boardTools(board),
+    boardBatchTool(board),
+    ...stigmergyTools(field),
+    stigmergyBatchTool(field),
+    ...planTools(plans, (context) => callable(registry(), faces, context)),
+    ...contractTools(contracts),
+  ];
+  return all.filter(({ name }) => missingFlag(name, flags, mayStart) === null);
+}
+
+/** This server's tools, as called by plans. */
+function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: ToolContext) {
+  return {
+    refusal: (name: string): string | null => {
+      try {
+        registry.find(name, faces);
+        return null;
+      } catch (cause) {
+        return cause instanceof Error ? cause.message.slice(0, 200) : 'it cannot be called';
+      }
+    },
+    call: async (name: string, input: unknown, signal: AbortSignal): Promise<unknown> => {
+      const text = await registry.find(name, faces).call(input, { ...context, signal });
+      const answer = parsed(text);
+      return answer === undefined ? text : answer;
+    },
+  };
+}
+
+async function doorOf(
+  gate: ChildGate,
+  rpc: (childId: string) => RequestListener,
+  onFailure: FailureReporter,
+): Promise<Gatekeeper> {
+  const { childDoor } = await import('./door/child-door.ts');
+  return childDoor({ gate, rpc: listenersByChild(rpc), onFailure });
+}
+
+/** LRU cache of listeners, one per calling child. */
+function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
+  const kept = new LRUCache<string, RequestListener>({ max: 100 });
+  return (childId) => {
+    const known = kept.get(childId);
+    if (known) return known;
+    const listener = open(childId);
+    kept.set(childId, listener);
+    return listener;
+  };
+}

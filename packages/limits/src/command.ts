@@ -1,0 +1,37 @@
+import { type Command, configOption } from 'mcp-pruner/cli/command.ts';
+import { withStore } from 'mcp-pruner/cli/open-store.ts';
+import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
+import { pricesOf } from 'mcp-pruner/ledger/installed-prices.ts';
+import { readLimits } from './report.ts';
+import { readSeam } from './seam.ts';
+import { limitsText } from './text.ts';
+
+/** `mcp-pruner limits`: remaining limits of subscriptions, and usage by session. */
+export const limitsCommand: Command = {
+  usage: 'limits [--json]',
+  about:
+    'Shows the limits of your subscriptions as the providers report them: how much is used, when it begins anew, how long it\n' +
+    'lasts at this rate, and which sessions and projects used most of it. Only answers through the proxy are seen; what\n' +
+    'other programs and machines use is shown as "elsewhere". Also names the finished work that the newest conversation repeats.',
+  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
+  arguments: { min: 0, max: 0 },
+
+  async run(call, io) {
+    const nowMs = io.clock.nowMs();
+    const { settings } = readSettings(call, io);
+    const { report, keys } = await withStore(call, io, async (store) => {
+      const [limits, seam] = await Promise.all([
+        readLimits(store.sql, nowMs),
+        readSeam(store.ledger, pricesOf(settings), nowMs),
+      ]);
+      const report = { ...limits, seam };
+      const hasKeys = report.accounts.some(({ windows }) => windows.some((one) => one.keys.length > 0));
+      const named = hasKeys ? await (await store.keys()).list({ limit: 1_000 }) : [];
+      return { report, keys: new Map(named.map(({ id, name }) => [id, name])) };
+    });
+    io.out(
+      call.values.json === true ? `${JSON.stringify(report, null, 2)}\n` : limitsText(report, { nowMs, keys, io }),
+    );
+    return 0;
+  },
+};

@@ -1,0 +1,86 @@
+import type { Services } from 'mcp-pruner/app/compose.ts';
+import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
+import type { OpenPart } from 'mcp-pruner/app/part.ts';
+import { attribute, type Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
+import { z } from 'zod';
+import { SessionMeter } from './meter.ts';
+import { readReadings } from './readings.ts';
+import { conversationShares, limitsOf, readLimits, usedBy } from './report.ts';
+import { readSeam } from './seam.ts';
+import { StatusFigures } from './status.ts';
+import { LimitWatch } from './watch.ts';
+
+/** Observes the limits of subscriptions. */
+export async function openLimits(services: Services): Promise<OpenPart> {
+  const { store, clock, behind, failures, prices } = services;
+  const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
+  const meter = new SessionMeter(prices);
+  const watch = new LimitWatch({
+    sql: store.sql,
+    salt: () => store.id(),
+    clock,
+    behind,
+    onAnswered: (request) => meter.record(request),
+    onRejected: (reading) =>
+      void logRejected(services, reading).catch((cause: unknown) => onFailure('limits_not_read', cause)),
+    onFailure,
+  });
+  const status = new StatusFigures(services, watch, meter);
+  // the first look reads a week of readings; the first status line should not wait for it
+  void status.refresh().catch((cause: unknown) => onFailure('limits_not_read', cause));
+  return {
+    answers: watch,
+    gauges: [watch.gauge()],
+    readings: { limits: limitsOnPage(services, watch, status) },
+    figures: {
+      '/statusline': (query, project) => status.of(query.get('session'), project),
+      '/searchable': (query, project) => status.searchable(query.get('session'), project),
+    },
+    usedOfLimits: async (requestIds, sinceMs) => {
+      await watch.flush();
+      return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);
+    },
+    limits: async () => {
+      await watch.flush();
+      return {
+        ...(await readLimits(store.sql, clock.nowMs())),
+        seam: await readSeam(store.ledger, prices, clock.nowMs()),
+      };
+    },
+    close: () => watch.flush(),
+  };
+}
+
+const PAGE_QUERY = z.object({ conversation: name.optional() });
+
+/** The limits, or one conversation's shares and context. */
+function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: StatusFigures): Answer {
+  return async (req) => {
+    const { conversation } = queryOf(req, PAGE_QUERY);
+    const nowMs = clock.nowMs();
+    await watch.flush();
+    return conversation === undefined
+      ? readLimits(store.sql, nowMs)
+      : {
+          shares: await conversationShares(store.sql, conversation, nowMs),
+          context: await status.contextOf(conversation),
+          finished: await status.finishedOf(conversation),
+        };
+  };
+}
+
+/** Logs which limit refused a request, and which session used most of it. */
+async function logRejected({ store, clock, log }: Services, { account, window, provider }: Reading): Promise<void> {
+  const nowMs = clock.nowMs();
+  const { accounts } = limitsOf(attribute(await readReadings(store.sql, nowMs)), nowMs, null);
+  const windows = accounts.find((one) => one.account === account)?.windows ?? [];
+  const shown = windows.find((one) => one.window === window);
+  const [most] = shown?.sessions ?? [];
+  log.warn(
+    {
+      ...{ provider, account, window, used: shown?.used, resetsAt: shown?.resetsAt },
+      ...(most && { session: most.session, sessionUsed: most.used }),
+    },
+    "a subscription's limit is used up: the provider refuses requests until it begins anew",
+  );
+}

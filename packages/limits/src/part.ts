@@ -1,0 +1,9 @@
+import type { Part } from 'mcp-pruner/app/part.ts';
+
+/** Limits of subscriptions, and their usage. Only observes answers. */
+export const limits: Part = {
+  name: 'limits',
+  isOn: (_settings, transport) => transport === 'http',
+  readings: ['limits'],
+  open: async (services) => (await import('./open.ts')).openLimits(services),
+};

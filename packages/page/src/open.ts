@@ -1,0 +1,69 @@
+import type { RequestListener } from 'node:http';
+import { signInsOf } from 'mcp-pruner/app/context.ts';
+import type { ViewParts } from 'mcp-pruner/app/mounts.ts';
+import { PageAccess } from 'mcp-pruner/app/page/access.ts';
+import { settingsInWords } from 'mcp-pruner/config/show.ts';
+import { allowedCallers } from 'mcp-pruner/core/web-origin.ts';
+import { readColdFigures } from 'mcp-pruner/ledger/cold-stash.ts';
+import { readContexts, readThreshold } from 'mcp-pruner/ledger/compactions.ts';
+import { readPrefixBreaks } from 'mcp-pruner/ledger/prefix-breaks.ts';
+import { openPage } from './page.ts';
+import type { PageParts } from './views.ts';
+
+/** Creates the page's request listener from the server's services. */
+export function openPageOf(parts: ViewParts): Promise<RequestListener> {
+  const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
+  const { allowedHosts, host, authToken } = settings;
+  const { isNarrow = false } = parts;
+  const pageParts: PageParts = {
+    access:
+      parts.pageAccess ??
+      new PageAccess({
+        allowed: allowedCallers([...allowedHosts, host], []),
+        token: authToken,
+        clock,
+        onSignedIn: signInsOf(parts),
+      }),
+    ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
+    flush: async () => {
+      await Promise.all([flushSeen(), events.flush()]);
+    },
+    onWritten: (listener) => events.onWritten(listener),
+    ledger: parts.pageLedger ?? parts.ledger,
+    savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
+    contexts: (query) => readContexts(store.compactions, query),
+    coldStash: (query) => readColdFigures(store.ledger, settings.coldStash, query),
+    prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
+    threshold: (of) => readThreshold(store.compactions, of),
+    recall: parts.recall,
+    project: parts.viewerProject ?? 'default',
+    keepsTitles: settings.conversationTitles,
+    health: parts.health,
+    settings: () => settingsInWords(settings, edition.settings, loaded, isNarrow),
+    warnings: isNarrow ? [] : (loaded?.warnings ?? []),
+    limits: {
+      maxBytes: settings.storeMaxBytes,
+      ttlS: settings.pruneIdTtlS,
+      place: isNarrow
+        ? 'the store of this proxy'
+        : settings.databaseUrl === null
+          ? settings.dbPath
+          : 'a database server',
+    },
+    sent: {
+      mode: settings.enabled ? settings.mode : 'off',
+      includeMarkers: settings.includeMarkers,
+      shortMarkers: settings.markerStyle === 'short',
+      annotateLines: settings.annotateLines,
+    },
+    doctor: examine ?? null,
+    partReadings: {
+      ...Object.fromEntries(edition.parts.flatMap(({ readings }) => readings.map((path) => [path, null]))),
+      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
+    },
+    partActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
+    stopping: parts.stopping,
+    onFailure: parts.failures.of('page'),
+  };
+  return openPage(pageParts, parts.pageFolder);
+}

@@ -1,0 +1,176 @@
+import type { Finding } from 'mcp-pruner/app/finding.ts';
+import type { PageAccess } from 'mcp-pruner/app/page/access.ts';
+import type { Answer } from 'mcp-pruner/app/page/answers.ts';
+import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
+import type { Pruner } from 'mcp-pruner/core/calls/api.ts';
+import type { BrowseStore, SeriesQuery } from 'mcp-pruner/core/ports/browse.ts';
+import type { ColdStashReport } from 'mcp-pruner/core/ports/cold-report.ts';
+import type { ContextReport, Threshold } from 'mcp-pruner/core/ports/context-report.ts';
+import type { LedgerReader, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
+import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
+import type { ProjectSettingsStore } from 'mcp-pruner/core/ports/project-settings.ts';
+import type { Records } from 'mcp-pruner/core/ports/records.ts';
+import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
+import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
+import { MAX_HITS, type Recall, type RecallAnswer } from 'mcp-pruner/core/recall/recall.ts';
+import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
+import type { ContextGc } from 'mcp-pruner/gc/context-gc.ts';
+import type { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
+import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PRUNES_OF_A_PAGE = 50;
+const MOST_LINES = 200;
+
+/** Costs of the last days, and the effect of pruning. @throws StoreUnavailable */
+export async function ledgerView(
+  { ledger, clock, savingAlarm }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<LedgerReport> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const report = await ledger.report({ sinceDay, project });
+  const alarm = savingAlarm();
+  if (alarm === null) return report;
+  const { what, advice } = alarmWords(alarm);
+  return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
+}
+
+/** Figures to sum up for each measure. */
+const MEASURES = {
+  dollars: ['dollars'],
+  tokens: ['fresh', 'write5m', 'write1h', 'read'],
+  removed: ['removed'],
+  saved: ['saved'],
+} as const satisfies Record<string, readonly string[]>;
+export type Measure = keyof typeof MEASURES;
+export const measures = ['dollars', 'tokens', 'removed', 'saved'] as const satisfies readonly Measure[];
+
+/** One figure by day and by project, model or tool, largest first. @throws StoreUnavailable */
+export async function linesView(
+  { store, clock }: PageParts,
+  {
+    days,
+    project,
+    by,
+    measure,
+  }: Pick<SeriesQuery, 'by'> & {
+    readonly days: number;
+    readonly project?: string | undefined;
+    readonly measure: Measure;
+  },
+): Promise<LinesShown> {
+  const firstMs = clock.nowMs() - (days - 1) * DAY_MS;
+  const all = Array.from({ length: days }, (_, i) => new Date(firstMs + i * DAY_MS).toISOString().slice(0, 10));
+  const [sinceDay = ''] = all;
+  const projects = project === undefined ? undefined : [project];
+  const points = await store.browse.series({ sinceDay, projects, by, fields: MEASURES[measure] });
+  const at = new Map(all.map((day, i) => [day, i]));
+  const lines = new Map<string, number[]>();
+  for (const { day, key, value } of points) {
+    const values = lines.get(key) ?? all.map(() => 0);
+    const i = at.get(day);
+    if (i !== undefined) values[i] = (values[i] ?? 0) + value;
+    lines.set(key, values);
+  }
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  return {
+    days: all,
+    lines: Array.from(lines, ([key, values]) => ({ key, values, total: sum(values) }))
+      .filter(({ total }) => total !== 0)
+      .sort((a, b) => b.total - a.total)
+      .slice(0, MOST_LINES),
+  };
+}
+
+/** Recent compactions, costs of pauses, results put aside, and reported prefix breaks. @throws StoreUnavailable */
+export async function contextsView(
+  { contexts, coldStash, prefixBreaks, clock }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<ContextsShown> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const query = { sinceDay, project };
+  const [report, cold, breaks] = await Promise.all([contexts(query), coldStash(query), prefixBreaks(query)]);
+  return { ...report, ...cold, prefix_breaks: breaks };
+}
+
+/** Tool results that contain the words of a query. @throws StoreUnavailable */
+export function found(
+  { recall, project: own }: PageParts,
+  {
+    query,
+    project = own,
+    limit,
+  }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
+): Promise<RecallAnswer> {
+  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MAX_HITS), project, task: '' });
+}
+
+/** Size and age of the store. @throws StoreUnavailable */
+export async function storeView({ store, limits, clock }: PageParts): Promise<StoreShown> {
+  const [stats, ages] = await Promise.all([store.stats(), store.records.ages()]);
+  const { maxBytes, ttlS, place } = limits;
+  return { ...stats, ...ages, maxBytes, ttlS, place, nowMs: clock.nowMs() };
+}
+
+/** Stored originals, newest first. @throws StoreUnavailable */
+export async function prunesFrom({ store }: PageParts, before: number | undefined): Promise<PrunePage> {
+  const limit = PRUNES_OF_A_PAGE;
+  const found = await store.records.prunesByAge({ limit: limit + 1, before });
+  const prunes = found.slice(0, limit);
+  return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
+}
+
+/** Inputs for building the page. */
+export interface PageParts {
+  readonly access: PageAccess;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly store: Store & {
+    readonly segments: SegmentStore;
+    readonly records: Records;
+    readonly browse: BrowseStore;
+    readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
+  };
+  /** Flushes pending observations of requests to the store. */
+  readonly flush: () => Promise<void>;
+  /** Calls the listener when this process has written events. The returned function unsubscribes. */
+  readonly onWritten: (listener: () => void) => () => void;
+  readonly pruner: Pick<Pruner, 'recover'>;
+  readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
+  readonly ledger: LedgerReader;
+  /** The active no-savings alarm, or `null`. */
+  readonly savingAlarm: () => SavingAlarm | null;
+  /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
+  readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
+  /** Results put aside at cold moments since a day. May reject with `StoreUnavailable`. */
+  readonly coldStash: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ColdStashReport>;
+  /** Changed histories reported by providers since a day. May reject with `StoreUnavailable`. */
+  readonly prefixBreaks: (query: {
+    readonly sinceDay: string;
+    readonly project?: string;
+  }) => Promise<PrefixBreakReport>;
+  /** Length at which a client compacts; `null` if unknown. May reject with `StoreUnavailable`. */
+  readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
+  readonly recall: Pick<Recall, 'search'>;
+  /** Default project for searches. */
+  readonly project: string;
+  /** Whether the first words of conversations are stored. */
+  readonly keepsTitles: boolean;
+  readonly health: () => object;
+  readonly settings: () => readonly SettingShown[];
+  readonly warnings: readonly string[];
+  /** Store settings. */
+  readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
+  readonly sent: SentAs;
+  /** Runs the `mcp-pruner doctor` checks; `null` if unavailable. */
+  readonly doctor: (() => Promise<readonly Finding[]>) | null;
+  /** Readings of optional parts; `null` for disabled parts. */
+  readonly partReadings: Readonly<Record<string, Answer | null>>;
+  /** Actions of enabled optional parts. */
+  readonly partActions: Readonly<Record<string, Answer>>;
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal;
+  readonly onFailure: FailureReporter;
+}

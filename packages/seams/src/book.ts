@@ -1,0 +1,193 @@
+import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import { change, number, one, type Sql, type Steps } from 'mcp-pruner/store/sql/steps.ts';
+import { COLUMNS } from './tables.ts';
+
+/**
+ * `asked`: the request is under way. `ready`: the block was stored, and no request had it yet. `used`: a request with it was
+ * sent. `kept`: the provider accepted one. `failed`: no block came. `refused`: the first request with it was refused, so it
+ * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits.
+ */
+export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late';
+
+/** A compaction, without its block. */
+export interface Compaction {
+  readonly id: number;
+  readonly wire: string;
+  readonly model: string;
+  readonly host: string;
+  readonly prefix: string;
+  readonly messages: number;
+  readonly state: State;
+  readonly line: string;
+  readonly linePrefix: string;
+  readonly pictures: number;
+  readonly weight: number;
+  readonly leftOver: number;
+  readonly dollars: number;
+  readonly askedMs: number;
+  readonly readyMs: number;
+  readonly usedMs: number;
+  readonly usedMessages: number;
+}
+
+/** A compaction that is about to be requested. */
+export interface AskedCompaction {
+  readonly project: string;
+  readonly conversation: string;
+  readonly shown: string;
+  readonly keyId: string;
+  readonly wire: string;
+  readonly model: string;
+  readonly host: string;
+  readonly prefix: string;
+  readonly messages: number;
+  readonly pictures: number;
+  readonly weight: number;
+  readonly askedMs: number;
+}
+
+const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, line_prefix AS "linePrefix", pictures, weight,
+  left_over AS "leftOver", dollars, asked_ms AS "askedMs", ready_ms AS "readyMs", used_ms AS "usedMs",
+  used_messages AS "usedMessages" FROM main.seam_compaction`;
+const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
+const MAX_OF_CONVERSATION = 20;
+const MAX_BLOCKS = 500;
+/** Running compactions end within this time; what is older was lost with its process. */
+export const LOST_MS = 6 * 60_000;
+
+/** Cause of compactions that ended with their process, which is no failure of the model. */
+export const STOPPED = 'stopped';
+
+/** The compactions in the store. Methods may reject with `StoreUnavailable`. */
+export class CompactionBook {
+  readonly #sql: Sql;
+  readonly #blocks = new BoundedMap<number, string>(MAX_BLOCKS);
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async hasAny(): Promise<boolean> {
+    const [row] = await this.#sql.all<{ found: number }>('SELECT 1 AS found FROM main.seam_compaction LIMIT 1');
+    return row !== undefined;
+  }
+
+  /** Compactions of a conversation, newest first. @param conversation - content id */
+  ofConversation(project: string, conversation: string): Promise<readonly Compaction[]> {
+    return this.#sql.all<Compaction>(
+      `${SELECT} WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT ${MAX_OF_CONVERSATION}`,
+      [project, conversation],
+    );
+  }
+
+  /** The block of a compaction; `null` if it was erased. */
+  async blockOf(id: number): Promise<string | null> {
+    const known = this.#blocks.get(id);
+    if (known !== undefined) return known;
+    const [row] = await this.#sql.all<{ block: string }>('SELECT block FROM main.seam_compaction WHERE id = ?', [id]);
+    if (row === undefined || row.block === '') return null;
+    this.#blocks.set(id, row.block);
+    return row.block;
+  }
+
+  /** Adds a compaction, unless another one of its conversation is running. @returns its id, or `null` */
+  ask(of: AskedCompaction): Promise<number | null> {
+    return this.#sql.write(function* (): Steps<number | null> {
+      const running = yield* one(
+        "SELECT 1 AS found FROM main.seam_compaction WHERE project = ? AND conversation = ? AND state = 'asked' AND asked_ms > ?",
+        [of.project, of.conversation, Math.trunc(of.askedMs - LOST_MS)],
+      );
+      if (running !== null) return null;
+      const { project, conversation, shown, keyId, wire, model, host, prefix, messages, pictures, weight } = of;
+      const row = yield* one<{ id: number }>(INSERT, [
+        ...[project, conversation, shown, keyId, wire, model, host, prefix, messages],
+        ...['asked', '', '', '', '', pictures, Math.round(weight), 0, 0, Math.trunc(of.askedMs), 0, 0, 0],
+      ]);
+      return row?.id ?? null;
+    });
+  }
+
+  /** Stores a block. Durable when it resolves, and only then used. */
+  async ready(id: number, block: string, about: { leftOver: number; dollars: number; atMs: number }): Promise<void> {
+    await this.#sql.write(() =>
+      change(
+        "UPDATE main.seam_compaction SET state = 'ready', block = ?, left_over = ?, dollars = ?, ready_ms = ? WHERE id = ? AND state = 'asked'",
+        [block, Math.round(about.leftOver), about.dollars, Math.trunc(about.atMs), id],
+      ),
+    );
+  }
+
+  async failed(id: number, cause: string, dollars: number): Promise<void> {
+    await this.#sql.write(() =>
+      change(
+        "UPDATE main.seam_compaction SET state = 'failed', cause = ?, dollars = ? WHERE id = ? AND state = 'asked'",
+        [cause.slice(0, 100), dollars, id],
+      ),
+    );
+  }
+
+  /** Claims a block for its first request. @returns whether the state was still `ready` */
+  async use(id: number, usedMessages: number, atMs: number): Promise<boolean> {
+    const changed = await this.#sql.write(() =>
+      change(
+        "UPDATE main.seam_compaction SET state = 'used', used_ms = ?, used_messages = ? WHERE id = ? AND state = 'ready'",
+        [Math.trunc(atMs), usedMessages, id],
+      ),
+    );
+    return changed > 0;
+  }
+
+  /** Records where the line about what is gone stands. @returns the place that is on record, which wins */
+  place(id: number, line: string, linePrefix: string): Promise<{ line: string; linePrefix: string }> {
+    return this.#sql.write(function* (): Steps<{ line: string; linePrefix: string }> {
+      yield* change("UPDATE main.seam_compaction SET line = ?, line_prefix = ? WHERE id = ? AND line_prefix = ''", [
+        line,
+        linePrefix,
+        id,
+      ]);
+      const row = yield* one<{ line: string; linePrefix: string }>(
+        'SELECT line, line_prefix AS "linePrefix" FROM main.seam_compaction WHERE id = ?',
+        [id],
+      );
+      return row ?? { line: '', linePrefix: '' };
+    });
+  }
+
+  async become(id: number, state: State, from: readonly State[], cause = ''): Promise<void> {
+    await this.#sql.write(() =>
+      change('UPDATE main.seam_compaction SET state = ?, cause = ? WHERE id = ? AND state IN LIST(?)', [
+        state,
+        cause,
+        id,
+        from,
+      ]),
+    );
+  }
+
+  /** Models with three failures in a day, with the time from which they may be asked again. */
+  async offModels(nowMs: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#sql.all<{ model: string; atMs: number }>(
+      `SELECT model, asked_ms AS "atMs" FROM main.seam_compaction WHERE state IN ('failed', 'refused')
+         AND cause <> '${STOPPED}' AND asked_ms > ? ORDER BY id`,
+      [Math.trunc(nowMs - 2 * DAY_MS)],
+    );
+    const off = new Map<string, number>();
+    const known = new Map<string, number[]>();
+    for (const { model, atMs } of rows) {
+      const times = [...(known.get(model) ?? []), Number(atMs)];
+      known.set(model, times);
+      const third = times.at(-FAILURES);
+      if (third !== undefined && Number(atMs) - third < DAY_MS && Number(atMs) + DAY_MS > nowMs)
+        off.set(model, Number(atMs) + DAY_MS);
+    }
+    return off;
+  }
+
+  count(): Promise<number> {
+    return this.#sql.read(() => number('SELECT count(*) AS value FROM main.seam_compaction'));
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** Failures after which a model is not asked for a day. */
+const FAILURES = 3;

@@ -1,0 +1,49 @@
+import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
+import { groupBy } from 'mcp-pruner/engine/group-by.ts';
+import { finishedWork, paidForFinished, type SeamTurn } from 'mcp-pruner/ledger/finished-work.ts';
+import type { Prices } from 'mcp-pruner/ledger/prices.ts';
+import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
+
+const MAX_LISTED = 100;
+
+interface Row extends Omit<SeamTurn, 'work'> {
+  readonly userMessages: number;
+  readonly calls: number;
+}
+
+/** A period, and the project if only one is wanted. */
+export interface SeamsQuery {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+  readonly project?: string | undefined;
+}
+
+/** What finished work cost in a period. @throws StoreUnavailable */
+export async function readFinished(
+  sql: Pick<Rows, 'all'>,
+  prices: Pick<Prices, 'of'>,
+  { sinceMs, nowMs, project }: SeamsQuery,
+): Promise<SeamsReport['seams']> {
+  const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), project ?? null]);
+  const turns = rows.map(({ userMessages, calls, ...turn }): SeamTurn => ({ ...turn, work: { userMessages, calls } }));
+  const conversations = [...groupBy(turns, (turn) => `${turn.project}\n${turn.conversationId}`).values()];
+  const works = conversations.flatMap((own) => finishedWork(own, prices, nowMs) ?? []);
+  return {
+    weight_usd: conversations.reduce((sum, own) => sum + paidForFinished(own, prices, sinceMs), 0),
+    conversations: works
+      .sort((a, b) => b.tokens - a.tokens)
+      .slice(0, MAX_LISTED)
+      .map(({ conversationId, tokens, dollars }) => ({
+        id: conversationId,
+        weight_tokens: tokens,
+        price_usd: dollars,
+      })),
+  };
+}
+
+/** Requests of the conversations that have more than one request with only the user's words. */
+const TURNS = `SELECT conversation AS "conversationId", project, model, cloud, client, at_ms AS "atMs", fresh, write5m, write1h,
+    read, user_messages AS "userMessages", calls FROM main.ledger_turn
+  WHERE conversation IN (SELECT conversation FROM main.ledger_turn WHERE at_ms >= ? AND user_messages > 0 AND calls = 0
+      AND conversation <> '' AND project = coalesce(?, project) GROUP BY conversation)
+  ORDER BY project, conversation, id`;

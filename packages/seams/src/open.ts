@@ -1,0 +1,78 @@
+import type { Services } from 'mcp-pruner/app/compose.ts';
+import { requestIds } from 'mcp-pruner/app/context.ts';
+import type { OpenPart } from 'mcp-pruner/app/part.ts';
+import type { SeamDeps } from 'mcp-pruner/core/ports/seams.ts';
+import { Background, type CompactionResult } from './background.ts';
+import { CompactionBook } from './book.ts';
+import { Pace } from './moment.ts';
+import { readMonth } from './month.ts';
+import { Seat } from './seat.ts';
+
+const HEADER_WARNINGS_MS = 3_600_000;
+
+/** Opens the part over the services. */
+export async function openSeams(services: Services): Promise<OpenPart> {
+  const { store, clock, prices, settings, log, ledger, failures, projectBook, flushSeen } = services;
+  const onFailure = failures.of({ extension: 'a summary of finished work could not be used' });
+  const book = new CompactionBook(store.sql);
+  const results = new Map<CompactionResult, number>([
+    ['made', 0],
+    ['failed', 0],
+    ['refused', 0],
+  ]);
+  const note = (result: CompactionResult): void => void results.set(result, (results.get(result) ?? 0) + 1);
+  const background = new Background({
+    ...{ settings, book, prices, clock, log, flushSeen, onFailure },
+    pace: new Pace(store.sql),
+    ledger: store.ledger,
+    compactions: store.compactions,
+    count: (sums) => ledger.count(sums),
+    newId: requestIds(),
+    onResult: note,
+  });
+  let deps: SeamDeps | null = null;
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  const seat = new Seat({
+    ...{ settings, book, background, clock, onFailure },
+    settingOf: (project) => projectBook.of(project).seams,
+    ledger: store.ledger,
+    deps: () => deps,
+    onUnknownHeader(value) {
+      if (clock.nowMs() - warnedMs < HEADER_WARNINGS_MS) return;
+      warnedMs = clock.nowMs();
+      log.warn({ value }, 'x-mcp-pruner-seams is neither on nor off: ignored');
+    },
+    onRefused(conversation) {
+      note('refused');
+      log.warn(
+        { conversation },
+        'the provider refused its own summary: it is given up, the conversation goes on whole',
+      );
+    },
+  });
+  await Promise.all([seat.start(), background.readOff()]);
+  return {
+    seams: seat,
+    begin(given) {
+      deps = given;
+    },
+    readings: { seams: () => readMonth(store, prices, clock.nowMs()) },
+    gauges: [
+      {
+        name: 'seam_compactions_total',
+        help: 'Compactions that were requested at seams, by result.',
+        labels: ['result'],
+        read: () => Array.from(results, ([result, value]) => ({ labels: { result }, value })),
+      },
+    ],
+    health: () => ({ seams: { setting: settings.seams, off_models: background.offModels } }),
+    async stop() {
+      background.close();
+      await Promise.resolve();
+    },
+    async close() {
+      background.close();
+      await background.idle();
+    },
+  };
+}

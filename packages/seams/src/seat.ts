@@ -1,0 +1,377 @@
+import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
+import type { Settings } from 'mcp-pruner/config/settings.ts';
+import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
+import type { SeamDeps, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
+import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
+import type { Background } from './background.ts';
+import type { Compaction, CompactionBook } from './book.ts';
+import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
+import { messagesWire } from './messages-wire.ts';
+import { responsesWire } from './responses-wire.ts';
+import { seamAt } from './seam.ts';
+import { hostOf, type SeamWire } from './wire.ts';
+
+export interface SeatOptions {
+  readonly settings: Settings;
+  /** The setting of a project: `undefined` if it has none of its own. */
+  readonly settingOf: (project: string) => Settings['seams'] | undefined;
+  readonly book: CompactionBook;
+  readonly background: Background;
+  readonly ledger: Pick<LedgerStore, 'turns'>;
+  readonly clock: Clock;
+  readonly deps: () => SeamDeps | null;
+  /** Called for an unknown value of the header. */
+  readonly onUnknownHeader: (value: string) => void;
+  /** Called when a block was given up because the provider refused it. */
+  readonly onRefused: (shown: string) => void;
+  readonly onFailure: FailureReporter;
+}
+
+const HEADER = 'x-mcp-pruner-seams';
+const WIRES: ReadonlyMap<string, SeamWire> = new Map([
+  ['messages', messagesWire],
+  ['responses', responsesWire],
+]);
+/** How long an unused store is taken to stay without compactions of other processes. */
+const RECHECK_MS = 10_000;
+const MAX_CONVERSATIONS = 5_000;
+/** `Retry-After` without a value, in milliseconds. */
+const DEFAULT_BLOCK_MS = 60_000;
+
+/** A last answered request of a conversation in this process. */
+interface Answered {
+  readonly tokens: number;
+  readonly firstTokens: number;
+}
+
+/** Replaces summarised messages in requests, and has finished work summarised at seams. */
+export class Seat implements SeamSeat {
+  readonly #options: SeatOptions;
+  /** Whether the store may have compactions. */
+  #mayHave = true;
+  #checkedMs = Number.NEGATIVE_INFINITY;
+  readonly #answered = new BoundedMap<string, Answered>(MAX_CONVERSATIONS);
+  /** Newest messages that were sent, by conversation: a repeated request brings nothing new. */
+  readonly #sent = new BoundedMap<string, string>(MAX_CONVERSATIONS);
+  /** When a request went out although its compactions could not be read. */
+  readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+  /** Until when the provider accepts no further requests of a key. */
+  readonly #blocked = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+
+  constructor(options: SeatOptions) {
+    this.#options = options;
+  }
+
+  nowMs(): number {
+    return Math.trunc(this.#options.clock.nowMs());
+  }
+
+  concerns(project: string, isAsked: boolean): boolean {
+    if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
+    this.#recheck();
+    return false;
+  }
+
+  /** Looks whether the store has compactions. Never rejects. */
+  async start(): Promise<void> {
+    this.#checkedMs = this.nowMs();
+    await this.#look();
+  }
+
+  /** Looks from time to time whether another process made compactions. */
+  #recheck(): void {
+    const nowMs = this.nowMs();
+    if (nowMs - this.#checkedMs < RECHECK_MS && nowMs >= this.#checkedMs) return;
+    this.#checkedMs = nowMs;
+    void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      this.#mayHave = await this.#options.book.hasAny();
+    } catch (cause) {
+      this.#options.onFailure('compactions_not_read', cause);
+    }
+  }
+
+  #settingOf(project: string, header: string | undefined): Settings['seams'] {
+    const setting = this.#options.settingOf(project) ?? this.#options.settings.seams;
+    const asked = header?.trim().toLowerCase();
+    if (asked === 'off') return 'off';
+    return asked === 'on' && setting === 'measure' ? 'on' : setting;
+  }
+
+  async enter(request: SeamRequest): Promise<SeamExchange> {
+    const exchange = new OneExchange(this, this.#options, request);
+    try {
+      await exchange.enter();
+    } catch (cause) {
+      this.#options.onFailure('compaction_not_used', cause, { requestId: request.requestId });
+      exchange.leave();
+    }
+    return exchange;
+  }
+
+  /** The setting for one request. */
+  settingFor({ project, rawHeaders }: SeamRequest): Settings['seams'] {
+    const at = rawHeaders.findLastIndex((name, i) => i % 2 === 0 && name.toLowerCase() === HEADER);
+    const header = at < 0 ? undefined : rawHeaders[at + 1];
+    const asked = header?.trim().toLowerCase();
+    if (asked !== undefined && asked !== 'on' && asked !== 'off') this.#options.onUnknownHeader(asked.slice(0, 40));
+    return this.#settingOf(project, header);
+  }
+
+  miss(key: string): void {
+    this.#missed.set(key, this.nowMs());
+  }
+
+  missedSince(key: string, readyMs: number): boolean {
+    return (this.#missed.get(key) ?? -1) >= readyMs;
+  }
+
+  /** Whether a request repeats the newest messages of its conversation. Records them. */
+  isRepeated(key: string, prefix: string): boolean {
+    const before = this.#sent.get(key);
+    this.#sent.set(key, prefix);
+    return before === prefix;
+  }
+
+  lastAnswered(key: string): Answered | undefined {
+    return this.#answered.get(key);
+  }
+
+  answered(key: string, tokens: number): void {
+    if (tokens <= 0) return;
+    const { firstTokens = tokens } = this.#answered.get(key) ?? {};
+    this.#answered.set(key, { tokens, firstTokens });
+  }
+
+  block(caller: string, retryAfter: string): void {
+    const seconds = Number(retryAfter);
+    const ms = Number.isFinite(seconds) && retryAfter !== '' ? seconds * 1000 : DEFAULT_BLOCK_MS;
+    this.#blocked.set(caller, this.nowMs() + ms);
+  }
+
+  isBlocked(caller: string): boolean {
+    return (this.#blocked.get(caller) ?? 0) > this.nowMs();
+  }
+
+  /** Without `Retry-After`, the next success ends a refusal. */
+  succeeded(caller: string): void {
+    if (!this.isBlocked(caller)) this.#blocked.delete(caller);
+  }
+
+  compacting(): void {
+    this.#mayHave = true;
+  }
+}
+
+/** One request. */
+class OneExchange implements SeamExchange {
+  readonly #seat: Seat;
+  readonly #options: SeatOptions;
+  readonly #request: SeamRequest;
+  readonly #key: string;
+  swapped: Swapped | null = null;
+  /** The compaction in use. */
+  #used: Compaction | null = null;
+  #wasRefused = false;
+  /** Compactions of the conversation; `null` if unknown. */
+  #known: readonly Compaction[] | null = null;
+  /** The edit that adds the line about what is gone. */
+  #line: ByteEdit | null = null;
+
+  constructor(seat: Seat, options: SeatOptions, request: SeamRequest) {
+    this.#seat = seat;
+    this.#options = options;
+    this.#request = request;
+    this.#key = `${request.project}\n${request.rewritten.shownId}`;
+  }
+
+  get #wire(): SeamWire | undefined {
+    return WIRES.get(this.#request.dialect.name);
+  }
+
+  /** @throws StoreUnavailable, JsonShapeError */
+  async enter(): Promise<void> {
+    const { project, rewritten } = this.#request;
+    if (this.#wire === undefined || rewritten.conversationId === '') return;
+    this.#known = await this.#options.book.ofConversation(project, rewritten.conversationId);
+    const found = await this.#usable(this.#known);
+    if (found === null) return;
+    if (found.model === rewritten.model && found.host === hostOf(this.#request.origin))
+      await this.#swap(this.#wire, found);
+    else await this.#unbind(this.#wire, found);
+  }
+
+  /** The request goes out as it is, although a block may have been ready for it. */
+  leave(): void {
+    this.swapped = null;
+    this.#used = null;
+    this.#known = null;
+    this.#seat.miss(this.#key);
+  }
+
+  /**
+   * The newest block that stands for the first messages of this request, claimed for it. One of another model or host is
+   * returned if it was sent before.
+   */
+  async #usable(known: readonly Compaction[]): Promise<Compaction | null> {
+    const { book } = this.#options;
+    const { rewritten, dialect, purpose, origin, beganMs } = this.#request;
+    const { prefixes, messages } = rewritten;
+    const host = hostOf(origin);
+    const fitting = known
+      .filter((one) => HELD.has(one.state) && one.wire === dialect.name)
+      .filter((one) => one.messages < messages.length && prefixes[one.messages - 1] === one.prefix)
+      .toSorted((a, b) => b.messages - a.messages || b.id - a.id);
+    for (const one of fitting) {
+      if (one.state !== 'ready') return one;
+      const isOther = one.model !== rewritten.model || one.host !== host;
+      // what this request makes of the whole history would be bound to it
+      const isLate = this.#seat.missedSince(this.#key, one.readyMs) || (isOther && beganMs >= one.readyMs);
+      if (isLate) await book.become(one.id, 'late', ['ready']);
+      if (isLate || isOther || purpose !== 'generate') continue;
+      await book.use(one.id, messages.length, this.#seat.nowMs());
+      return { ...one, state: 'used', usedMessages: messages.length };
+    }
+    return null;
+  }
+
+  async #swap(wire: SeamWire, one: Compaction): Promise<void> {
+    const { book } = this.#options;
+    const { body, dialect, rewritten } = this.#request;
+    const block = await book.blockOf(one.id);
+    if (block === null) return;
+    const { messages } = dialect.scan(body);
+    const next = messages[one.messages];
+    if (messages.length !== rewritten.messages.length || next === undefined)
+      throw new Error('the messages are not those that were read');
+    const kept = wire.kept(body, messages);
+    const first = messages[Math.min(kept, one.messages)];
+    if (first === undefined) return;
+    const replacement: ByteEdit = {
+      start: first.span.start,
+      end: next.span.start,
+      bytes: Buffer.from(`${wire.carrying(block)},`),
+    };
+    this.#line = await this.#lineEdit(wire, one);
+    this.swapped = {
+      body: withEdits(body, this.#line === null ? [replacement] : [replacement, this.#line]),
+      beta: wire.beta,
+      replaced: one.messages - kept,
+    };
+    this.#used = one;
+  }
+
+  /** Sends the whole history to another model or host, without what the model thought with the block before it. */
+  async #unbind(wire: SeamWire, one: Compaction): Promise<void> {
+    this.#line = await this.#lineEdit(wire, one);
+    const body = this.#whole(wire, one);
+    if (body !== this.#request.body) this.swapped = { body, beta: '', replaced: 0 };
+  }
+
+  /** The whole history as it continues a conversation that had a block: with the line, without the thinking since. */
+  #whole(wire: SeamWire, { usedMessages }: Compaction): Buffer {
+    const { body, dialect } = this.#request;
+    const lined = this.#line === null ? body : withEdits(body, [this.#line]);
+    return wire.withoutThinking(lined, dialect.scan(lined), usedMessages) ?? lined;
+  }
+
+  /** The edit that adds the line about what is gone, at the place on record, or behind this request's newest message. */
+  async #lineEdit(wire: SeamWire, one: Compaction): Promise<ByteEdit | null> {
+    const { body, dialect, rewritten, purpose } = this.#request;
+    const { prefixes } = rewritten;
+    const { messages } = dialect.scan(body);
+    const last = messages.length - 1;
+    let { line, linePrefix } = one;
+    if (linePrefix === '') {
+      const isRepeated =
+        purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefixes[last] ?? '');
+      if (isRepeated || messages[last]?.role !== 'user') return null;
+      ({ line, linePrefix } = await this.#options.book.place(one.id, lineFor(one.pictures), prefixes[last] ?? ''));
+    }
+    const at = messages.findIndex(({ role }, i) => i >= one.messages && role === 'user' && prefixes[i] === linePrefix);
+    const message = messages[at];
+    return message === undefined ? null : textBehind(body, message.span, wire.textType, line);
+  }
+
+  async refused(): Promise<Buffer> {
+    const { body, rewritten } = this.#request;
+    const one = this.#used;
+    this.#wasRefused = true;
+    if (one === null || this.#wire === undefined) return body;
+    try {
+      if (one.state === 'kept') return this.#whole(this.#wire, one);
+      await this.#options.book.become(one.id, 'refused', ['used'], 'refused');
+      this.#options.onRefused(rewritten.shownId);
+    } catch (cause) {
+      this.#options.onFailure('compaction_not_dropped', cause, { requestId: this.#request.requestId });
+    }
+    return body;
+  }
+
+  head(status: number, fields: readonly string[]): void {
+    const { caller, purpose } = this.#request;
+    if (status === TOO_MANY || status === OVERLOADED) {
+      this.#seat.block(caller, headerIn(fields, 'retry-after'));
+      return;
+    }
+    if (status < 200 || status >= 300 || purpose !== 'generate') return;
+    this.#seat.succeeded(caller);
+    const one = this.#used;
+    if (one?.state === 'used' && !this.#wasRefused) {
+      const kept = this.#options.book.become(one.id, 'kept', ['used']);
+      kept.catch((cause: unknown) => this.#options.onFailure('compaction_not_noted', cause));
+    }
+    this.#compactAtSeam();
+  }
+
+  /** Starts a compaction beside the seam's own answer, if this request is a seam at which it pays. */
+  #compactAtSeam(): void {
+    const { rewritten, isQuiet, caller } = this.#request;
+    const wire = this.#wire;
+    if (wire === undefined || this.#known === null || isQuiet || rewritten.heldOut || this.#seat.isBlocked(caller))
+      return;
+    if (this.#wasRefused || this.#seat.settingFor(this.#request) !== 'on') return;
+    const count = seamAt(rewritten);
+    if (count === null) return;
+    const prefix = rewritten.prefixes[count - 1];
+    if (prefix === undefined) return;
+    const answered = this.#seat.lastAnswered(this.#key);
+    this.#seat.compacting();
+    this.#options.background.consider({
+      request: this.#request,
+      wire,
+      sent: this.swapped?.body ?? this.#request.body,
+      count,
+      prefix,
+      known: this.#known,
+      used: this.#used,
+      weight: answered?.tokens ?? null,
+      first: answered?.firstTokens ?? null,
+      deps: this.#options.deps(),
+    });
+  }
+
+  ended(usage: ProviderUsage | null): void {
+    if (this.#request.purpose === 'generate') this.#seat.answered(this.#key, usage?.promptTokens ?? 0);
+  }
+}
+
+const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept']);
+const TOO_MANY = 429;
+const OVERLOADED = 529;
+
+function headerIn(fields: readonly string[], name: string): string {
+  const at = fields.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === name);
+  return at < 0 ? '' : (fields[at + 1] ?? '');
+}
+
+/** What the model is told about the messages that are gone. */
+function lineFor(pictures: number): string {
+  const gone = pictures === 0 ? '' : ` ${pictures} pictures or documents in them are no longer visible.`;
+  return `Earlier messages of this conversation were replaced by the summary at its beginning.${gone} What was read in them is still stored word for word: the tool recall searches it, and recover_text returns the lines behind a prune id.`;
+}

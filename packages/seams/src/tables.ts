@@ -1,0 +1,72 @@
+import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
+import { change, type Steps } from 'mcp-pruner/store/sql/steps.ts';
+
+/**
+ * A compaction of a conversation. `prefix` is the hash of the `messages` that it stands for, as the client sends them;
+ * `block` the JSON that replaces them, as the provider sent it. `line` and `line_prefix`: the text that says what is gone,
+ * and the message that it stands behind. `used_messages`: number of messages in the first request with the block. Token
+ * counts and dollars are those of the compaction itself.
+ */
+const TABLES = `
+  CREATE TABLE main.seam_compaction (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    shown TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    wire TEXT NOT NULL,
+    model TEXT NOT NULL,
+    host TEXT NOT NULL,
+    prefix TEXT NOT NULL,
+    messages INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    block TEXT NOT NULL,
+    line TEXT NOT NULL,
+    line_prefix TEXT NOT NULL,
+    pictures INTEGER NOT NULL,
+    weight INTEGER NOT NULL,
+    left_over INTEGER NOT NULL,
+    dollars REAL NOT NULL,
+    asked_ms INTEGER NOT NULL,
+    ready_ms INTEGER NOT NULL,
+    used_ms INTEGER NOT NULL,
+    used_messages INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX seam_compaction_conversation ON main.seam_compaction (project, conversation, id);
+  CREATE INDEX seam_compaction_asked ON main.seam_compaction (asked_ms);
+`;
+
+export const COLUMNS =
+  'project conversation shown key_id wire model host prefix messages state cause block line line_prefix pictures weight left_over dollars asked_ms ready_ms used_ms used_messages'.split(
+    ' ',
+  );
+
+/** Like the records of what was sent, a block outlives the originals. */
+const TTL_MS = 90 * 86_400_000;
+
+export const seamTables: PartTables = {
+  common: TABLES,
+  sqlite: '',
+  postgres: async () => '',
+  moved: [['seam_compaction', 'id', `id ${COLUMNS.join(' ')}`, 'project conversation shown model block line', 20]],
+  numbered: { seam_compaction: 'id' },
+  afterMove: [],
+  *eraseNames(subject): Steps<void> {
+    if ('payer' in subject) {
+      yield* change("UPDATE main.seam_compaction SET key_id = '' WHERE key_id = ? AND key_id <> ''", [subject.payer]);
+    } else if (subject.conversations === 'all') {
+      yield* change('DELETE FROM main.seam_compaction WHERE project = ?', [subject.project]);
+    } else {
+      yield* change('DELETE FROM main.seam_compaction WHERE project = ? AND shown IN LIST(?)', [
+        subject.project,
+        subject.conversations,
+      ]);
+    }
+  },
+  *sweep(nowMs, _ttlMs, limit): Steps<number> {
+    const old = `SELECT id FROM main.seam_compaction WHERE CASE WHEN used_ms > asked_ms THEN used_ms ELSE asked_ms END < ?
+      ORDER BY id LIMIT ?`;
+    return yield* change(`DELETE FROM main.seam_compaction WHERE id IN (${old})`, [Math.trunc(nowMs - TTL_MS), limit]);
+  },
+};

@@ -1,0 +1,288 @@
+import { expect, it } from 'vitest';
+import type { Json } from '../../../bench/conformance/types.ts';
+import { json, type SeenRequest } from '../../../test/helpers/fake-upstream.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { until } from '../../../test/helpers/until.ts';
+import { asksForSummary, jsonOf, openWorld, type SeamWorld } from './provider.ts';
+
+const ROUND = 60_000;
+
+it(
+  'finished work is summarised beside the request that begins the next task, and replaced from the next request on',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    const [asked] = world.asked;
+    const seam = world.turns.at(-1);
+    if (asked === undefined || seam === undefined) throw new Error('nothing was asked');
+    // the seam's own request is as without the part
+    expect(jsonOf(seam).messages).toHaveLength(19);
+    expect(seam.headers['anthropic-beta'] ?? '').not.toContain('compact');
+    const [body, whole] = [jsonOf(asked), jsonOf(seam)];
+    expect(body).toMatchObject({
+      model: 'claude-opus-5',
+      max_tokens: 8_192,
+      stream: true,
+      compaction: { type: 'summarize' },
+    });
+    expect(body.messages).toEqual((whole.messages as Json[]).slice(0, 18));
+    expect(JSON.stringify([body.system, body.tools, body.thinking])).toBe(
+      JSON.stringify([whole.system, whole.tools, whole.thinking]),
+    );
+    expect(asked.headers).toMatchObject({ 'x-api-key': 'sk-one', 'anthropic-beta': 'compact-2026-09-04' });
+    expect(Object.keys(asked.headers).filter((name) => name.startsWith('x-mcp-pruner'))).toEqual([]);
+
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    expect(world.forwarded[0]).toEqual({
+      role: 'assistant',
+      content: [expect.objectContaining({ type: 'compaction' })],
+    });
+    expect(world.forwarded.slice(1, 3)).toEqual(world.messages.slice(18, 20));
+    expect(JSON.stringify(world.forwarded.at(-1))).toContain('recall');
+    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+    expect(world.forwarded).toHaveLength(10);
+    expect(world.agent.breaks).toEqual([]);
+    expect(world.upstream.requests.filter(asksForSummary)).toHaveLength(1);
+  },
+  ROUND,
+);
+
+it(
+  'no request waits for a summary: those meanwhile go out whole, and what they thought stays behind the block',
+  async () => {
+    const world = await openWorld();
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    world.intercept.answer = async (request) => {
+      if (asksForSummary(request)) await held;
+      return false;
+    };
+    await world.task('Fix the checkout of the shop, please.', 8);
+    await world.turn('Now the invoices: why is the total wrong?');
+    await until(() => world.asked.length === 1);
+    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+    expect(world.isSwapped).toBe(false);
+    release();
+    await world.result('made');
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    expect(world.forwarded.slice(1, -1)).toEqual(world.messages.slice(18, -2));
+    expect(JSON.stringify(world.forwarded.slice(1))).toContain('"type":"thinking"');
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+/** Sends the same conversation through another run of the product on the same store. */
+async function again(world: SeamWorld, env: Record<string, string>, headers: Record<string, string> = {}) {
+  await world.proxy.stop();
+  const host = new URL(world.upstream.url).host;
+  const { clock, proxy, upstream } = world;
+  const other = await startProxy(upstream, {
+    clock,
+    dbPath: proxy.dbPath,
+    env: { MCP_PRUNER_SEAMS_HOSTS: host, ...env },
+  });
+  const answer = await fetch(`${other.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': 'sk-two', ...headers },
+    body: JSON.stringify(world.body()),
+  });
+  const { status } = answer;
+  await answer.text();
+  await other.stop();
+  await proxy.start();
+  return { status, body: (upstream.last as SeenRequest).body.toString('utf8') };
+}
+
+it(
+  'a block stays byte for byte: after a restart, for another key, with everything switched off',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    await world.turn('Show the query.');
+    const block = JSON.stringify(world.forwarded[0]);
+    world.messages.push({ role: 'user', content: 'And the index?' });
+    await world.send();
+    const first = (world.turns.at(-1) as SeenRequest).body.toString('utf8');
+    expect(first).toContain(`"messages":[${block},`);
+    const runs: [env: Record<string, string>, headers?: Record<string, string>][] = [
+      [{ MCP_PRUNER_SEAMS: 'on' }],
+      [{ MCP_PRUNER_SEAMS: 'off' }],
+      [{}],
+      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_ENABLED: 'false' }],
+      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_MODE: 'shadow' }],
+      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_HOLDOUT: '1' }],
+      [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner': 'off' }],
+      [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner-seams': 'off' }],
+    ];
+    for (const [env, headers] of runs)
+      expect([env, headers, await again(world, env, headers)]).toEqual([env, headers, { status: 200, body: first }]);
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'counting tokens counts the block, and does not claim it',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    const count = async () => {
+      const { status } = await world.send({}, '/v1/messages/count_tokens');
+      expect(status).toBe(200);
+      return world.isSwapped;
+    };
+    expect(await count()).toBe(false);
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    expect(await count()).toBe(true);
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'another model and a conversation that was rewound get no block; back on the old one, it is sent again',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    await world.turn('Show the query.');
+    await world.turn('And the index?');
+    const kept = world.messages;
+    world.model = 'claude-sonnet-5';
+    await world.turn('Which one is slower?');
+    expect(world.isSwapped).toBe(false);
+    expect(world.agent.breaks).toEqual([]);
+    world.model = 'claude-opus-5';
+    await world.turn('And now?');
+    expect(world.isSwapped).toBe(true);
+    expect(world.agent.breaks).toEqual([]);
+    const far = world.messages;
+    world.messages = kept.slice(0, 6);
+    world.agent.rewrite();
+    await world.turn('Stop, something else.');
+    expect(world.isSwapped).toBe(false);
+    world.messages = [{ role: 'user', content: 'The session so far: the checkout works.' }];
+    world.agent.rewrite();
+    await world.turn('Go on.');
+    expect(world.isSwapped).toBe(false);
+    world.messages = far;
+    world.agent.rewrite();
+    await world.turn('Back again.');
+    expect(world.isSwapped).toBe(true);
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'a block that is refused at its first request is given up: the whole history goes out once',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    let refused = 0;
+    world.intercept.answer = (request, res) => {
+      if (!request.body.includes('"type":"compaction"') || asksForSummary(request)) return false;
+      refused++;
+      json(res, 400, {
+        type: 'error',
+        error: { type: 'invalid_request_error', message: 'compaction_signature_invalid' },
+      });
+      return true;
+    };
+    await world.turn('Show the query.');
+    expect([refused, world.isSwapped]).toEqual([1, false]);
+    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+    await world.proxy.restart();
+    await world.turn('And the index?');
+    expect([refused, world.isSwapped]).toEqual([1, false]);
+    expect(world.agent.breaks).toEqual([]);
+    const warned = (await world.proxy.logLines()).filter(({ msg }) => String(msg).includes('refused its own summary'));
+    expect(warned).toHaveLength(1);
+    const [line] = await world.proxy.requestLines(1);
+    expect(line).toBeDefined();
+  },
+  ROUND,
+);
+
+it.each([1, 2])(
+  'a block that is refused at the fifth request stays, and the whole history goes out without what was thought since (%i times)',
+  async (times) => {
+    const world = await openWorld();
+    await world.toSummary();
+    let [sent, refused] = [0, 0];
+    const error = { type: 'error', error: { type: 'invalid_request_error', message: 'too busy to read it' } };
+    const fallbacks: Json[] = [];
+    world.intercept.answer = (request, res) => {
+      const isSwapped = request.body.includes('"type":"compaction"');
+      if (asksForSummary(request)) return false;
+      if (!isSwapped) fallbacks.push(jsonOf(request));
+      if (isSwapped ? ++sent !== 5 : times === 1) return false;
+      refused++;
+      json(res, 400, error);
+      return true;
+    };
+    for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
+    world.messages.push({ role: 'user', content: 'And the index?' });
+    world.agent.script = { ...world.agent.script, calls: [], says: 'No.' };
+    const { status } = await world.send();
+    expect([status, refused, fallbacks.length]).toEqual(times === 1 ? [200, 1, 1] : [400, 2, 1]);
+    const [fallback] = fallbacks;
+    const all = (fallback?.messages ?? []) as Json[];
+    expect(JSON.stringify(all.slice(20))).not.toContain('"type":"thinking"');
+    expect(JSON.stringify(all.slice(0, 20))).toContain('"type":"thinking"');
+    if (times === 1) world.messages.push(...world.agent.answer);
+    else world.messages.pop();
+    await world.turn('Which one is slower?');
+    expect(world.isSwapped).toBe(true);
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it.each([429, 500, 529])(
+  'a status of %i to a request with a block reaches the client, and the block stays',
+  async (status) => {
+    const world = await openWorld();
+    await world.toSummary();
+    let once = true;
+    world.intercept.answer = (request, res) => {
+      if (!request.body.includes('"type":"compaction"') || asksForSummary(request) || !once) return false;
+      once = false;
+      json(res, status, { type: 'error', error: { type: 'overloaded_error', message: 'compaction_unavailable' } });
+      return true;
+    };
+    world.messages.push({ role: 'user', content: 'Show the query.' });
+    expect((await world.send()).status).toBe(status);
+    world.messages.pop();
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    await world.turn('And the index?');
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'a second summary begins with the first block, once that has paid back',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    for (let i = 0; i < 9; i++) await world.turn(`Go on, part ${i}.`);
+    expect(world.asked).toHaveLength(1);
+    await world.turn('And the index?');
+    await world.turn('Which one is slower?');
+    await world.result('made', 2);
+    const asked = jsonOf(world.asked[1] as SeenRequest).messages as Json[];
+    expect(JSON.stringify(asked[0])).toContain('"type":"compaction"');
+    await world.turn('Thanks. Now the tests.');
+    expect(world.forwarded.length).toBeLessThan(10);
+    await world.turn('Run them.');
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);

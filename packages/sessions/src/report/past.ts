@@ -1,0 +1,175 @@
+import type { Settings } from 'mcp-pruner/config/settings.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
+import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
+import type { Prices } from 'mcp-pruner/ledger/prices.ts';
+import { type Leftover, USUAL } from 'mcp-pruner/ledger/thresholds.ts';
+import type { Session, SessionRequest } from '../readers/recorded.ts';
+import { ENOUGH_TOKENS, ownScales, Scales } from '../readers/scale.ts';
+import type { SessionFile } from './found.ts';
+import { pastLimits } from './limits.ts';
+import { PastBill, wentThroughProxy } from './past-bill.ts';
+import type { SessionsReport } from './past-report.ts';
+import { Rehearsal, type Rehearsed } from './rehearsal.ts';
+import { WhatIf } from './what-if.ts';
+
+/** Practically unlimited, because no client waits. */
+const TIMEOUT_MS = 600_000;
+/** Maximum number of request keys remembered to recognise duplicates in other files. */
+const MAX_KEYS = 2_000_000;
+/** Maximum number of cut texts per session looked up in the store. */
+const ASKED = 12;
+
+export interface PastOptions {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly prices: Prices;
+  /** What simulated compactions leave behind. Default: a summary. */
+  readonly leftover?: Leftover;
+  /** Whether this machine's store contains any of these cuts; `null` without a store. */
+  readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
+  /** @param done - number of finished files; fractions are parts of a file */
+  readonly onProgress: (done: number, agent: string) => void;
+}
+
+/** Reads session files, runs their requests through the pruner, and sums up the results. No data leaves the machine. */
+export class Past {
+  readonly #options: PastOptions;
+  readonly #settings: Settings;
+  readonly #bill: PastBill;
+  readonly #whatIf: WhatIf;
+  readonly #scales = new Scales();
+  readonly #keys = new Set<string>();
+  readonly #agents = new Map<string, number>();
+  readonly #limits: Reading[] = [];
+  #skipped = 0;
+  #sessions = 0;
+  #throughProxy = 0;
+  #done = 0;
+
+  constructor(options: PastOptions) {
+    this.#options = options;
+    this.#settings = { ...options.settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
+    this.#bill = new PastBill(options.prices);
+    this.#whatIf = new WhatIf(options.prices);
+  }
+
+  /** @param files - oldest first; a request in several files counts in the first one */
+  async report(files: readonly SessionFile[], sinceMs: number): Promise<SessionsReport> {
+    const short: SessionFile[] = [];
+    for (const file of files) {
+      await this.#read(file, async (session) => {
+        if (this.#learnScales(session.requests)) await this.#session(file, session, sinceMs);
+        else short.push(file);
+      });
+    }
+    // sessions too short for their own scale get the mean scale of all others
+    this.#done -= short.length;
+    for (const file of short) await this.#read(file, (session) => this.#session(file, session, sinceMs));
+    return {
+      files: files.length,
+      skipped: this.#skipped,
+      sessions: this.#sessions,
+      throughProxy: this.#throughProxy,
+      agents: Object.fromEntries(this.#agents),
+      limits: pastLimits(this.#limits),
+      simulated: true,
+      thresholds: this.#whatIf.thresholds(this.#options.leftover ?? USUAL),
+      report: this.#bill.report(new Date(sinceMs).toISOString().slice(0, 10)),
+    };
+  }
+
+  async #read(file: SessionFile, use: (session: Session) => Promise<void>): Promise<void> {
+    const { onProgress } = this.#options;
+    onProgress(this.#done, file.agent);
+    const session = await file.read((share) => onProgress(this.#done + share / 2, file.agent)).catch(() => null); // the other files are still read
+    if (session === null) this.#skipped++;
+    else await use(session);
+    this.#done++;
+  }
+
+  /** Learns the scales of the session's models; returns whether there is enough evidence for each. */
+  #learnScales(requests: readonly SessionRequest[]): boolean {
+    const own = ownScales(requests);
+    for (const [model, scale] of own) this.#scales.add(model, scale);
+    return requests.every(({ model }) => (own.get(model)?.tokens ?? 0) >= ENOUGH_TOKENS);
+  }
+
+  async #session(file: SessionFile, { requests, offered, limits = [] }: Session, sinceMs: number): Promise<void> {
+    const counted = requests.map((request) => request.atMs >= sinceMs && this.#isNew(request));
+    if (!counted.includes(true)) return;
+    this.#sessions++;
+    for (const reading of limits) if (reading.endedMs >= sinceMs) this.#limits.push(reading);
+    const went = wentThroughProxy(requests) || (await this.#isKnown(file, requests));
+    if (went) this.#throughProxy++;
+    this.#whatIf.add(requests.filter((_, i) => counted[i] === true));
+    const looked = lookedAt(requests, counted);
+    const scales = this.#scales.ofSession(requests);
+    try {
+      await this.#each(file, requests, async (request, i, rehearse) => {
+        if (!looked[i]) return true;
+        const bytesPerToken = scales(request.model);
+        const rehearsed = went || request.length === 0 ? null : await rehearse(request, bytesPerToken);
+        this.#bill.add(request, rehearsed, { counts: counted[i] === true, bytesPerToken });
+        return true;
+      });
+    } finally {
+      this.#bill.end(requests, offered);
+    }
+    const own = counted.filter(Boolean).length;
+    this.#agents.set(file.agent, (this.#agents.get(file.agent) ?? 0) + own);
+  }
+
+  #isNew({ key }: SessionRequest): boolean {
+    if (this.#keys.has(key)) return false;
+    if (this.#keys.size < MAX_KEYS) this.#keys.add(key);
+    return true;
+  }
+
+  /** Whether this machine's store has the cuts computed for a session, which proves that it was pruned. */
+  async #isKnown(file: SessionFile, requests: readonly SessionRequest[]): Promise<boolean> {
+    const { isKnown } = this.#options;
+    if (isKnown === null) return false;
+    const ids = new Set<string>();
+    await this.#each(file, requests, async (request, _, rehearse) => {
+      if (request.length === 0) return true;
+      const { outcomes } = await rehearse(request, 1);
+      for (const { pruneId } of outcomes) if (pruneId !== null) ids.add(pruneId);
+      return ids.size < ASKED;
+    });
+    return ids.size > 0 && isKnown([...ids].slice(0, ASKED));
+  }
+
+  /** Iterates over a session's requests. @param use - returns whether to continue */
+  async #each(
+    file: SessionFile,
+    requests: readonly SessionRequest[],
+    use: (
+      request: SessionRequest,
+      index: number,
+      rehearse: (request: SessionRequest, bytesPerToken: number) => Promise<Rehearsed>,
+    ) => Promise<boolean>,
+  ): Promise<void> {
+    const rehearsal = new Rehearsal(this.#settings, this.#options.clock);
+    try {
+      for (const [i, request] of requests.entries()) {
+        const name = `${file.path}\n${request.thread}`;
+        if (!(await use(request, i, (one, bytesPerToken) => rehearsal.request(one, name, bytesPerToken)))) break;
+        this.#options.onProgress(this.#done + 0.5 + i / (2 * requests.length), file.agent);
+      }
+    } finally {
+      await rehearsal.close();
+    }
+  }
+}
+
+/** Requests that count, and their direct predecessors, whose cache affects the next bill. */
+function lookedAt(requests: readonly SessionRequest[], counted: readonly boolean[]): boolean[] {
+  const nextCounts = new Map<string, boolean>();
+  const looked = requests.map(() => false);
+  for (let i = requests.length - 1; i >= 0; i--) {
+    const { thread = '' } = requests[i] ?? {};
+    looked[i] = counted[i] === true || nextCounts.get(thread) === true;
+    nextCounts.set(thread, counted[i] === true);
+  }
+  return looked;
+}

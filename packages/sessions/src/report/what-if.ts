@@ -1,0 +1,104 @@
+import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
+import { inputOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
+import {
+  billed,
+  type CompactionRule,
+  type Leftover,
+  type PastTurn,
+  paceOf,
+  SEAM_TOKENS,
+  simulate,
+  THRESHOLDS,
+  type ThresholdCost,
+} from 'mcp-pruner/ledger/thresholds.ts';
+import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
+import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-blocks.ts';
+import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';
+
+/** Tokens of a request by price class. */
+function countsOf({ input, output, read, written, written1h }: ReportedUsage) {
+  const [cached, all] = [read ?? 0, written ?? 0];
+  const long = Math.min(all, written1h ?? 0);
+  return {
+    fresh: Math.max(0, (input ?? 0) - cached - all),
+    write5m: all - long,
+    write1h: long,
+    read: cached,
+    output: output ?? 0,
+  };
+}
+
+/** Collects the requests of past sessions, and simulates what compactions would have changed. */
+export class WhatIf {
+  readonly #prices: Pick<Prices, 'of'>;
+  readonly #conversations: PastTurn[][] = [];
+  #clients = 0;
+
+  constructor(prices: Pick<Prices, 'of'>) {
+    this.#prices = prices;
+  }
+
+  /** Adds the requests of a session. Those of models without a price are left out. */
+  add(requests: readonly SessionRequest[]): void {
+    const threads = new Map<string, { turns: PastTurn[]; last: SessionRequest | null }>();
+    for (const request of requests) {
+      const thread = threads.get(request.thread) ?? { turns: [], last: null };
+      threads.set(request.thread, thread);
+      const price = this.#prices.of(request.model, request.atMs);
+      if (price === null) continue;
+      if (thread.last !== null && request.history !== thread.last.history) this.#clients++;
+      const counts = countsOf(request.usage);
+      thread.turns.push({ ...counts, atMs: request.atMs, rates: price, seam: isSeam(request, thread.last) });
+      thread.last = request;
+    }
+    for (const { turns } of threads.values()) if (turns.length > 0) this.#conversations.push(turns);
+  }
+
+  /** What each rule would have cost; `[]` without priced requests. */
+  thresholds(leftover: Leftover): ThresholdCost[] {
+    const all = this.#conversations;
+    const today = all.reduce((sum, turns) => sum + billed(turns), 0);
+    if (today === 0) return [];
+    const pace = paceOf(all.map((turns) => turns.map(inputOf)));
+    const row = (tokens: ThresholdCost['tokens'], rule: CompactionRule): ThresholdCost => {
+      const each = all.map((turns) => simulate(turns, rule, leftover, rule.at === 'seam' ? pace : undefined));
+      const usd = each.reduce((sum, { cost }) => sum + cost, 0);
+      return { tokens, usd, share: usd / today, compactions: each.reduce((sum, one) => sum + one.compactions, 0) };
+    };
+    return [
+      ...THRESHOLDS.map((tokens) => row(tokens, { at: 'length', tokens })),
+      { tokens: 'client', usd: today, share: 1, compactions: this.#clients },
+      row('seam', { at: 'seam', tokens: SEAM_TOKENS }),
+    ];
+  }
+}
+
+/** Whether the messages that a request adds are the user's own words, and no result is among them. */
+function isSeam({ history, length }: SessionRequest, last: SessionRequest | null): boolean {
+  if (last === null || last.history !== history) return false;
+  const added = history.slice(last.length, length).filter(({ made }) => !made);
+  return added.length > 0 && !added.some(hasResult) && added.some(hasWords);
+}
+
+const RESULT =
+  /"type":"(?:tool_result|function_call_output|custom_tool_call_output|local_shell_call_output)"|"role":"tool"/;
+/** Longer messages are pasted files. */
+const MAX_CHARS = 200_000;
+
+function hasResult({ json }: SessionMessage): boolean {
+  return RESULT.test(json);
+}
+
+function hasWords({ json }: SessionMessage): boolean {
+  if (json.length > MAX_CHARS) return true;
+  const message = parsed(json);
+  if (field(message, 'role') !== 'user') return false;
+  const content = field(message, 'content');
+  const texts = typeof content === 'string' ? [content] : Array.isArray(content) ? content.map(textIn) : [];
+  return texts.some((text) => ownWords(text, findFileBlocks(text)) !== '');
+}
+
+function textIn(part: unknown): string {
+  const text = field(part, 'text');
+  return typeof text === 'string' ? text : '';
+}

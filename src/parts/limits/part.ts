@@ -1,9 +1,0 @@
-import type { Part } from '../../app/part.ts';
-
-/** Limits of subscriptions, and their usage. Only observes answers. */
-export const limits: Part = {
-  name: 'limits',
-  isOn: (_settings, transport) => transport === 'http',
-  readings: ['limits'],
-  open: async (services) => (await import('./open.ts')).openLimits(services),
-};

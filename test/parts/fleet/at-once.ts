@@ -1,9 +1,0 @@
-import type { Turns } from '../../../src/parts/fleet/turns.ts';
-
-/** Runs the work to its end without a pause. */
-export function atOnce<T>(work: Turns<T>): T {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
-}
