@@ -35,7 +35,9 @@ export function partOf(
   usage: TokenCounts,
   { price, layout, cached }: Omit<AsideBasis, 'calibration'>,
 ): Saving {
-  if (!messages.some((message) => message[part])) return { tokens: 0, dollars: 0 };
+  let hasAny = false;
+  for (const message of messages) if (message[part]) hasAny = true; // a call for each would grow with the history
+  if (!hasAny) return { tokens: 0, dollars: 0 };
   const removed = layout.removed.map((tokens, i) => {
     const { [part]: own = 0, removed: all = 0 } = messages[i] ?? {};
     return all > 0 ? (tokens * own) / all : 0;

@@ -40,14 +40,13 @@ export function encodeConversation({ branches, ...more }: ConversationState): st
 
 /** Like `packRows`, without the facts that messages only have in memory. */
 function packMessages(messages: readonly KnownMessage[]): Packed {
-  return {
-    length: messages.length,
-    texts: {
-      prefix: messages.map(({ prefix }) => prefix).join(BREAK),
-      cuts: messages.map(({ cuts }) => cuts).join(BREAK),
-    },
-    numbers: {},
-  };
+  const prefix: string[] = [];
+  const cuts: string[] = [];
+  for (const message of messages) {
+    prefix.push(message.prefix);
+    cuts.push(message.cuts);
+  }
+  return { length: messages.length, texts: { prefix: prefix.join(BREAK), cuts: cuts.join(BREAK) }, numbers: {} };
 }
 
 /** Inverse of `encodeConversation`; `null` for data of another version. */

@@ -163,19 +163,16 @@ function hideIn(fields: Record<string, unknown>, depth: number): Record<string, 
   let out = fields;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (harmless.has(key) && isPlain(value)) continue;
+    if (harmless.has(key)) {
+      const isText = typeof value === 'string';
+      if (isText ? (value.charCodeAt(0) | 0x20) !== LETTER_B : typeof value !== 'object' || value === null) continue;
+    }
     const shown = isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
     if (shown === value) continue;
     if (out === fields) out = { ...fields };
     out[key] = shown;
   }
   return out;
-}
-
-/** Whether a value is certainly no credential and contains none. */
-function isPlain(value: unknown): boolean {
-  if (typeof value === 'string') return (value.charCodeAt(0) | 0x20) !== LETTER_B;
-  return typeof value !== 'object' || value === null;
 }
 
 function isSecret(key: string): boolean {

@@ -44,12 +44,49 @@ function eachKind(usage: ProviderTokens, count: (kind: string, tokens: number) =
   add('completion', usage.completionTokens);
 }
 
+/**
+ * A counter that adds up in memory and passes its sums to the library at a scrape: the library's own addition sorts and
+ * joins the labels each time.
+ */
+class LateCounter<L extends string> {
+  readonly #counter: Counter<L>;
+  readonly #names: readonly L[];
+  readonly #sums = new Map<string, { readonly labels: Partial<Record<L, string>>; value: number }>();
+
+  constructor(counter: Counter<L>, names: readonly L[]) {
+    this.#counter = counter;
+    this.#names = names;
+  }
+
+  inc(labels: Partial<Record<L, string>> = {}, value = 1): void {
+    let key = '';
+    for (const name of this.#names) key += `${labels[name] ?? ''}\0`;
+    const sum = this.#sums.get(key);
+    if (sum) sum.value += value;
+    else this.#sums.set(key, { labels, value });
+  }
+
+  flush(): void {
+    for (const { labels, value } of this.#sums.values()) this.#counter.inc(labels, value);
+    this.#sums.clear();
+  }
+}
+
 /** Creates the metrics of one registry, with their common prefix. */
 function makerFor(registry: Registry) {
   const registers = [registry];
+  const late: { flush(): void }[] = [];
   return {
-    counter: <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
-      new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers }),
+    counter: <L extends string>(name: string, help: string, ...labelNames: L[]): LateCounter<L> => {
+      const counter = new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers });
+      const adding = new LateCounter(counter, labelNames);
+      late.push(adding);
+      return adding;
+    },
+    /** Passes all sums to the library. */
+    flush: (): void => {
+      for (const counter of late) counter.flush();
+    },
     histogram: (name: string, help: string, buckets: number[]): Histogram =>
       new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers }),
   };
@@ -58,8 +95,8 @@ function makerFor(registry: Registry) {
 type Maker = ReturnType<typeof makerFor>;
 
 /** Adds to a counter without labels, which exists from the start, so zero need not be added. */
-function add(counter: Counter, value: number): void {
-  if (value > 0) counter.inc(value);
+function add(counter: LateCounter<string>, value: number): void {
+  if (value > 0) counter.inc({}, value);
 }
 
 /** Creates the counters, histograms and gauges of one server. */
@@ -89,6 +126,7 @@ export function createRecorder({
     async page() {
       await readStore(); // read before the scrape, which reads all gauges at once
       for (const one of labelledGauges()) setLabelled(registry, labelled, one);
+      make.flush();
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

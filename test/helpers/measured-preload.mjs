@@ -29,27 +29,31 @@ const measures = {
     session.connect();
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
-    promises = 0;
-    if (!process.env.NOHOOK) hook.enable();
     return 0;
   },
-  /** Calls of functions, distinct functions, files of the program and promises since `countStart`. */
-  async counted() {
+  /** Counts promises apart from calls, because counting them takes calls. */
+  promiseStart() {
+    promises = 0;
+    hook.enable();
+    return 0;
+  },
+  promises() {
     hook.disable();
+    return promises;
+  },
+  /** Calls of functions and distinct functions since `countStart`. */
+  async counted() {
     const { result } = await session.post('Profiler.takePreciseCoverage');
     session.disconnect();
-    const counts = { calls: 0, functions: 0, promises };
-    const top = process.env.TOP ? [] : null;
+    const counts = { calls: 0, functions: 0 };
     for (const { url, functions } of result) {
       if (url.startsWith('node:inspector') || url.endsWith('measured-preload.mjs')) continue;
-      for (const { ranges, functionName } of functions) {
+      for (const { ranges } of functions) {
         const [{ count }] = ranges;
         if (count > 0) counts.functions++;
         counts.calls += count;
-        if (top && count > 0) top.push([`${functionName} ${url.slice(-40)}`, count]);
       }
     }
-    if (top) counts.top = top.sort((a, b) => b[1] - a[1]);
     return counts;
   },
   async start() {

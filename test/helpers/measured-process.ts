@@ -7,11 +7,13 @@ import { compiled } from './built.ts';
 
 const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
 
-/** Calls of functions, distinct functions, and promises. */
+/** What the preloaded script measures. */
+type Measure = 'start' | 'allocated' | 'heap' | 'countStart' | 'counted' | 'promiseStart' | 'promises';
+
+/** Calls of functions, and distinct functions called. */
 export interface Counts {
   readonly calls: number;
   readonly functions: number;
-  readonly promises: number;
 }
 
 /** The built server as a process of its own that reports what its main thread allocates. */
@@ -47,7 +49,14 @@ export class MeasuredProcess {
     return this.#ask('allocated');
   }
 
-  /** What the main thread does during work. */
+  /** Promises that the main thread makes during work. */
+  async promises(work: () => Promise<void>): Promise<number> {
+    await this.#ask('promiseStart');
+    await work();
+    return this.#ask('promises');
+  }
+
+  /** Calls on the main thread during work. */
   async counted(work: () => Promise<void>): Promise<Counts> {
     await this.#ask('countStart');
     await work();
@@ -59,7 +68,7 @@ export class MeasuredProcess {
     return this.#ask('heap');
   }
 
-  async #ask<Answer = number>(name: 'start' | 'allocated' | 'heap' | 'countStart' | 'counted'): Promise<Answer> {
+  async #ask<Answer = number>(name: Measure): Promise<Answer> {
     const answered = once(this.#child, 'message');
     this.#child.send(name);
     const [value] = (await answered) as [Answer];

@@ -67,6 +67,18 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return at;
 }
 
+/** The values at those paths whose first key an object has. */
+export function valuesAt(value: object, list: readonly (readonly string[])[]): unknown[] {
+  const fields = value as Readonly<Record<string, unknown>>;
+  const found: unknown[] = [];
+  for (const path of list) {
+    const first = fields[path[0] ?? ''];
+    if (first === undefined) continue;
+    found.push(path.length === 1 ? first : valueAt(value, path));
+  }
+  return found;
+}
+
 /**
  * Collects the usage of an answer. Streams may report it in parts, as running totals, or followed by zeros, so the
  * largest value of each figure applies.
@@ -82,8 +94,7 @@ export class UsageFigures {
 
   /** Adds the token counts in an event, or in a whole answer. */
   addFrom(event: object): void {
-    const fields = event as Readonly<Record<string, unknown>>;
-    for (const path of USAGE) if (fields[path[0] ?? ''] !== undefined) this.add(valueAt(event, path));
+    for (const usage of valuesAt(event, USAGE)) this.add(usage);
   }
 
   add(usage: unknown): void {
@@ -127,7 +138,8 @@ function inputOf({ input, output = 0, read = 0, written = 0 }: Counts, usage: un
   if (input === undefined) return undefined;
   const cached = read + written;
   const isBeside =
-    field(usage, 'prompt_tokens') === undefined && BESIDE_INPUT.some((path) => valueAt(usage, path) != null);
+    field(usage, 'prompt_tokens') === undefined &&
+    valuesAt(Object(usage) as object, BESIDE_INPUT).some((count) => count !== null);
   // some gateways exclude cached tokens, contrary to the wire's definition
   const isShort = cached > 0 && (input < cached || field(usage, 'total_tokens') === input + cached + output);
   return isBeside || isShort ? input + cached : input;

@@ -2,7 +2,7 @@ import { endOfString, field, MAX_COUNT, parsed } from '../../json/value.ts';
 import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { BoundedJson } from './bounded-json.ts';
-import { paths, UsageFigures, valueAt } from './figures.ts';
+import { paths, UsageFigures, valuesAt } from './figures.ts';
 import { ServedAs } from './served.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
 import { TurnReader } from './turn.ts';
@@ -201,14 +201,12 @@ export class AnswerReader {
     this.#usage.addFrom(event);
     this.#served.addFrom(event);
     this.#turn.add(event, type);
-    const model = MODELS.map((path) => valueAt(event, path)).find((named) => typeof named === 'string');
+    const model = valuesAt(event, MODELS).find((named) => typeof named === 'string');
     if (typeof model === 'string' && model !== '') this.#model ??= model.slice(0, MAX_MODEL_CHARS);
-    for (const path of EDITS) {
-      const applied = valueAt(event, path);
+    for (const applied of valuesAt(event, EDITS)) {
       if (Array.isArray(applied)) this.#cleared = applied.reduce((sum: number, edit) => sum + clearedBy(edit), 0);
     }
-    for (const path of TRANSFORMATIONS) {
-      const reported = valueAt(event, path);
+    for (const reported of valuesAt(event, TRANSFORMATIONS)) {
       // the last list is the complete one
       if (Array.isArray(reported)) this.#mismatches = reported.filter(isPrefixMismatch).length;
     }

@@ -1,6 +1,6 @@
 import { field } from '../../json/value.ts';
 import type { AnswerItem, AnswerTurn } from '../dialect.ts';
-import { paths, valueAt } from './figures.ts';
+import { paths, valuesAt } from './figures.ts';
 
 const MAX_DEPTH = 12;
 const MAX_CALLS = 256;
@@ -37,7 +37,7 @@ export class TurnReader {
 
   /** Adds an event or a whole answer. */
   add(event: object, type: string): void {
-    for (const id of IDS.map((path) => valueAt(event, path))) {
+    for (const id of valuesAt(event, IDS)) {
       if (typeof id === 'string' && id !== '' && !UNFINISHED.test(type)) this.#id = id;
     }
     for (const raw of itemsIn(event, type, this.#items.length === 0)) {
@@ -79,7 +79,7 @@ function itemsIn(event: object, type: string, isFirst: boolean): readonly unknow
   const added = type === 'response.output_item.done' ? field(event, 'item') : field(event, 'content_block');
   if (added !== undefined) return [added];
   if (field(event, 'event_type') === 'step.start') return [field(event, 'step')];
-  return isFirst ? (LISTS.map((path) => valueAt(event, path)).find(Array.isArray) ?? []) : [];
+  return isFirst ? (valuesAt(event, LISTS).find(Array.isArray) ?? []) : [];
 }
 
 /** Text or call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
