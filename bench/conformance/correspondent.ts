@@ -1,4 +1,5 @@
 import { digest, firstChange, plain } from './chain.ts';
+import { hasSummary } from './summaries.ts';
 import type { Break, Json, Script, Wire } from './types.ts';
 
 /** What the upstream knows of one agent, which names itself in a field that proxies forward. */
@@ -20,6 +21,9 @@ export class Correspondent {
   swapped = 0;
   /** Tokens that the provider reports. @param _messages - number of messages @param _isTurn - not for a summary */
   tokensOf: (_messages: number, _isTurn: boolean) => number = () => 0;
+  /** Numbers of the requests with a summary that the provider refuses. */
+  refuses: ReadonlySet<number> = new Set();
+  #withSummary = 0;
   readonly breaks: Break[] = [];
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();
@@ -33,6 +37,11 @@ export class Correspondent {
     this.id = id;
     this.wire = wire;
     this.checks = checks;
+  }
+
+  /** Counts requests with a summary, and refuses some of them. */
+  refusesSummary(body: Json): boolean {
+    return hasSummary(body) && this.refuses.has(++this.#withSummary);
   }
 
   /** An id that no other agent gets, and that is the same in each run of a plan. */

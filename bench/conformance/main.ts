@@ -25,6 +25,7 @@ const { values } = parseArgs({
     'database-url': { type: 'string' },
     plan: { type: 'string' },
     only: { type: 'string' },
+    seams: { type: 'boolean', default: false },
     'shrink-seconds': { type: 'string', default: '60' },
     // no further plan begins after this time
     seconds: { type: 'string', default: 'Infinity' },
@@ -64,6 +65,7 @@ if (values.plan !== undefined) {
     seed: Number(values.seed),
     only: values.only,
     isPlain: values.plain,
+    seams: values.seams,
     wires: values.wire as Wire[] | undefined,
     hasControl: baseUrl === undefined,
     untilMs: startedAt + 1000 * Number(values.seconds),

@@ -14,12 +14,14 @@ export interface PlanOptions {
   readonly isPlain?: boolean;
   /** As in `Plan`. */
   readonly only?: string | undefined;
+  /** As in `Plan`. */
+  readonly seams?: boolean;
 }
 
 /** Everything that happens in the run of a seed. */
 export function planOf(
   seed: number,
-  { agents: count, turns, hasControl, only, wires = WIRES, isPlain = false }: PlanOptions,
+  { agents: count, turns, hasControl, only, wires = WIRES, isPlain = false, seams = false }: PlanOptions,
 ): Plan {
   const random = new Random(caseSeed(seed, 0));
   const agents = random.list(count, () => {
@@ -29,7 +31,7 @@ export function planOf(
   const steps: Step[] = [];
   // a lost store cannot be repaired once settings have changed, so that such a run changes none
   const isCalm = random.once(6);
-  const events = eventsFor(only, isCalm, hasControl);
+  const events = eventsFor(only, isCalm && !seams, hasControl);
   const left = agents.map(() => turns);
   while (left.some((more) => more > 0)) {
     const open = left.flatMap((more, i) => (more > 0 ? [i] : [])).slice(0, AGENTS_AT_ONCE);
@@ -39,7 +41,7 @@ export function planOf(
     const kind = eventOf(random, events);
     if (kind !== null) steps.push({ kind, agent, seed: random.next() });
   }
-  return { seed, agents, steps, ...(only !== undefined && { only }) };
+  return { seed, agents, steps, ...(only !== undefined && { only }), ...(seams && { seams }) };
 }
 
 const MODELS = {

@@ -43,6 +43,7 @@ export interface Totals {
   readonly sessions: number;
   readonly requests: number;
   readonly rewritten: number;
+  readonly swapped: number;
   readonly recovered: number;
   readonly failing: readonly { readonly plan: Plan; readonly outcome: Outcome }[];
 }
@@ -51,7 +52,7 @@ export interface Totals {
 export async function runSeeds(options: RunOptions): Promise<Totals> {
   const { seed, sessions: wanted, open, port, untilMs = Number.POSITIVE_INFINITY, onPlan } = options;
   const failing: { plan: Plan; outcome: Outcome }[] = [];
-  const sums = { plans: 0, sessions: 0, requests: 0, rewritten: 0, recovered: 0 };
+  const sums = { plans: 0, sessions: 0, requests: 0, rewritten: 0, swapped: 0, recovered: 0 };
   for (let next = seed; sums.sessions < wanted && performance.now() < untilMs; next++) {
     const plan = planOf(next, options);
     const outcome = await runPlan(plan, open, port);
@@ -59,6 +60,7 @@ export async function runSeeds(options: RunOptions): Promise<Totals> {
     sums.sessions += outcome.sessions;
     sums.requests += outcome.requests;
     sums.rewritten += outcome.rewritten;
+    sums.swapped += outcome.swapped;
     sums.recovered += outcome.recovered;
     if (isBroken(outcome)) failing.push({ plan, outcome });
     onPlan?.(plan, outcome);

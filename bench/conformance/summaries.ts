@@ -28,6 +28,17 @@ export function isBlock({ type }: Json): boolean {
   return type === 'compaction' || type === 'compaction_summary';
 }
 
+/** Whether a request asks for a summary. */
+export function asksForSummary({ compaction, input }: Json): boolean {
+  return compaction !== undefined || (Array.isArray(input) && (input as Json[]).at(-1)?.type === 'compaction_trigger');
+}
+
+/** Whether a request begins with a summary. */
+export function hasSummary({ messages, input }: Json): boolean {
+  const items = (messages ?? input) as Json[];
+  return Array.isArray(items) && items.some((item) => isBlock(item) || blocksIn(item).length > 0);
+}
+
 function blocksIn({ content }: Json): Json[] {
   return Array.isArray(content) ? (content as Json[]).filter(isBlock) : [];
 }

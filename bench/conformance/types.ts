@@ -62,6 +62,8 @@ export interface Plan {
   readonly steps: readonly Step[];
   /** The only thing that is switched: the name of a setting, `header`, `stash` or `threads`; absent: anything. */
   readonly only?: string;
+  /** Finished work is summarised by the provider. */
+  readonly seams?: boolean;
 }
 
 /** A call of a tool. `namespace`: the MCP server in which Codex declares it. */

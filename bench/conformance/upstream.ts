@@ -10,7 +10,7 @@ import { digest, plain } from './chain.ts';
 import { Correspondent } from './correspondent.ts';
 import { answerGemini, answerInteractions } from './google.ts';
 import { answerChat, answerFrame, answerResponses, compactResponses } from './openai.ts';
-import type { Summary } from './summaries.ts';
+import { asksForSummary, type Summary } from './summaries.ts';
 import type { Json, Script, Wire } from './types.ts';
 
 /** What answers a path, by its end. */
@@ -23,6 +23,7 @@ const ANSWERS: readonly (readonly [end: string, wire: Wire, answer: (exchange: E
   ['enerateContent', 'gemini', answerGemini],
   ['/interactions', 'interactions', answerInteractions],
 ];
+const REFUSED = 400;
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 
 /** What the model says to clients that are not the kit's. @param body - with the whole history */
@@ -82,9 +83,10 @@ export class CheckingUpstream {
     const agent = wire && this.#agentOf(wire, body);
     if (!agent || !answer) return send(res, failure(404, agent ? path : 'unknown agent'));
     agent.requests++;
-    const isTurn = answer !== countMessages && answer !== compactResponses;
+    const isTurn = answer !== countMessages && answer !== compactResponses && !asksForSummary(body);
     const status = isTurn ? agent.script.fails.shift() : undefined;
     if (status !== undefined) return send(res, failure(status, `failure ${status}`));
+    if (isTurn && agent.refusesSummary(body)) return send(res, failure(REFUSED, 'compaction_signature_invalid'));
     if (isTurn && agent.script.hangs) {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.write(': waiting\n\n');

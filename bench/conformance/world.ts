@@ -15,6 +15,8 @@ export interface Outcome {
   readonly breaks: readonly Break[];
   /** Items that changed where that only costs a cache miss, or was asked for. */
   readonly rewritten: number;
+  /** Requests that began with a summary of the provider. */
+  readonly swapped: number;
   /** Sessions that ended with an error. */
   readonly failed: readonly string[];
   /** Cut results whose lines were read back, and those that were not the original. */
@@ -29,6 +31,17 @@ const REWRITING = [
   'MCP_PRUNER_MAX_BODY_BYTES',
   'MCP_PRUNER_CONTEXT_BUDGET_TOKENS',
 ];
+/** Tokens that the provider reports, where summaries are made: per message, and before the first one. */
+const TOKENS = 8_000;
+const FIRST_TOKENS = 10_000;
+const ENDED_PLAN: Omit<AgentPlan, 'seed'> = {
+  ...{ wire: 'messages', state: 'whole', socket: false, model: 'claude-opus-5', drops: false },
+  ...{ stream: false, encoding: '', parts: false },
+};
+const ENDED = 5;
+const ENDED_TURNS = 16;
+const ENDED_TOKENS = 900_000;
+const ENDED_MS = 3 * 3_600_000;
 const MAX_FAULT_TURNS = 3;
 const AT_ONCE = 6;
 
@@ -48,6 +61,8 @@ export class World {
   #rewrites = false;
   #hasMarkers = true;
   #settings: Record<string, string> = {};
+  /** The time of a run without steps of the clock. */
+  #offsetMs = 0;
   /** Faults that last for some more turns. */
   #faults: { turns: number; readonly mend: Mend }[] = [];
   #made = 0;
@@ -72,6 +87,7 @@ export class World {
   async run(): Promise<Outcome> {
     const { control } = this.#target;
     if (control !== null) await this.#start(control);
+    if (control !== null && this.#plan.seams === true) await this.#endSome(control);
     for (const plan of this.#plan.agents) this.#agents.push(this.#agentOf(plan));
     try {
       for (const { kind, agent: index, seed } of this.#plan.steps) {
@@ -95,6 +111,11 @@ export class World {
   #correspondent({ wire, model }: AgentPlan): Correspondent {
     const at = new Correspondent(runName(this.#plan.seed, this.#made++), wire, checksHistory(wire, model));
     this.#upstream.add(at);
+    if (this.#plan.seams === true) {
+      at.tokensOf = (messages) => FIRST_TOKENS + TOKENS * messages;
+      const random = new Random(this.#plan.seed * 1_000 + this.#made);
+      at.refuses = new Set(random.once(4) ? [random.pick([1, 5])] : []);
+    }
     return at;
   }
 
@@ -143,7 +164,7 @@ export class World {
       this.#controlled(async (control) => {
         // where nothing checks, old results are put aside after a pause
         this.#rewrites = true;
-        control.moveClock(offsetOf(seed));
+        control.moveClock(this.#offsetMs + offsetOf(seed));
       }),
     replica: () => this.#controlled(async (control) => control.nextReplica()),
     'lose-store': () => this.#controlled((control) => this.#lose(control)),
@@ -172,8 +193,27 @@ export class World {
     await this.#start(control);
   }
 
+  get #seamSettings(): Record<string, string> {
+    if (this.#plan.seams !== true) return {};
+    const host = new URL(this.#upstream.origin).host;
+    return { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_SEAMS_HOSTS: host };
+  }
+
+  /** Conversations that went on for a while and ended: without them, nobody knows whether a summary pays. */
+  async #endSome(control: Control): Promise<void> {
+    const plan: AgentPlan = { ...ENDED_PLAN, seed: 1 };
+    for (let i = 0; i < ENDED; i++) {
+      const agent = this.#agentOf(plan);
+      agent.at.tokensOf = () => ENDED_TOKENS;
+      for (let turn = 0; turn < ENDED_TURNS; turn++) await agent.turn(i * ENDED_TURNS + turn);
+    }
+    this.#offsetMs = ENDED_MS;
+    control.moveClock(ENDED_MS);
+  }
+
   #start(control: Control): Promise<void> {
-    return control.start(this.#settings, isDestroyed(this.#plan.steps, this.#next));
+    const settings = { ...this.#seamSettings, ...this.#settings };
+    return control.start(settings, isDestroyed(this.#plan.steps, this.#next));
   }
 
   async #fault(seed: number, begin: () => Promise<Mend>): Promise<void> {
@@ -219,11 +259,12 @@ export class World {
     const breaks: Break[] = [];
     const failed: string[] = [];
     const lost: string[] = [];
-    let [requests, rewritten, recovered] = [0, 0, 0];
+    let [requests, rewritten, recovered, swapped] = [0, 0, 0, 0];
     if (this.#target.control !== null) await this.#rpc.ready();
     for (const agent of this.#agents) {
       const { at } = agent;
       requests += at.requests;
+      swapped += at.swapped;
       const isExcused = this.#excused.has(at.id);
       const counted = at.breaks.filter(({ checked }) => !isExcused && (checked || !(this.#rewrites || agent.wasOff)));
       breaks.push(...counted);
@@ -235,6 +276,6 @@ export class World {
       recovered += back.recovered;
       lost.push(...back.lost);
     }
-    return { requests, sessions: this.#agents.length, breaks, rewritten, failed, recovered, lost };
+    return { requests, sessions: this.#agents.length, breaks, rewritten, swapped, failed, recovered, lost };
   }
 }

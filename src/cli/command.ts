@@ -17,6 +17,7 @@ export interface CliEdition extends Edition {
   /** Finished work and compactions for `report`; absent without that part. May reject with `StoreUnavailable`. */
   readonly readSeams?: (
     store: StoreHandle,
+    settings: Settings,
     prices: Prices,
     query: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
   ) => Promise<SeamsReport>;

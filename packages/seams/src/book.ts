@@ -62,6 +62,7 @@ export const STOPPED = 'stopped';
 export class CompactionBook {
   readonly #sql: Sql;
   readonly #blocks = new BoundedMap<number, string>(MAX_BLOCKS);
+  readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -72,12 +73,27 @@ export class CompactionBook {
     return row !== undefined;
   }
 
-  /** Compactions of a conversation, newest first. @param conversation - content id */
-  ofConversation(project: string, conversation: string): Promise<readonly Compaction[]> {
-    return this.#sql.all<Compaction>(
-      `${SELECT} WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT ${MAX_OF_CONVERSATION}`,
-      [project, conversation],
-    );
+  /**
+   * Compactions of a conversation, newest first. While the store is unavailable, those that this process saw sent before,
+   * because what the model thought since is bound to them.
+   *
+   * @param conversation - content id
+   */
+  async ofConversation(project: string, conversation: string): Promise<readonly Compaction[]> {
+    const key = `${project}\n${conversation}`;
+    try {
+      const rows = await this.#sql.all<Compaction>(
+        `${SELECT} WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT ${MAX_OF_CONVERSATION}`,
+        [project, conversation],
+      );
+      if (rows.length > 0) this.#seen.set(key, rows);
+      else this.#seen.delete(key);
+      return rows;
+    } catch (cause) {
+      const sent = this.#seen.get(key)?.filter(({ state }) => state === 'used' || state === 'kept') ?? [];
+      if (sent.length === 0) throw cause;
+      return sent;
+    }
   }
 
   /** The block of a compaction; `null` if it was erased. */

@@ -23,7 +23,7 @@ export async function readFinished(
   sql: Pick<Rows, 'all'>,
   prices: Pick<Prices, 'of'>,
   { sinceMs, nowMs, project }: SeamsQuery,
-): Promise<SeamsReport['seams']> {
+): Promise<Pick<SeamsReport['seams'], 'weight_usd' | 'conversations'>> {
   const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), project ?? null]);
   const turns = rows.map(({ userMessages, calls, ...turn }): SeamTurn => ({ ...turn, work: { userMessages, calls } }));
   const conversations = [...groupBy(turns, (turn) => `${turn.project}\n${turn.conversationId}`).values()];

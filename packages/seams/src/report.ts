@@ -1,13 +1,18 @@
+import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { Prices } from 'mcp-pruner/ledger/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished, type SeamsQuery } from './finished.ts';
+import { readCompactions } from './saved.ts';
 
 /** The part's figures in `report`. @throws StoreUnavailable */
 export async function readSeams(
   { sql }: Pick<StoreHandle, 'sql'>,
+  { seams, seamTokens }: Pick<Settings, 'seams' | 'seamTokens'>,
   prices: Pick<Prices, 'of'>,
   query: SeamsQuery,
 ): Promise<SeamsReport> {
-  return { seams: await readFinished(sql, prices, query) };
+  const finished = await readFinished(sql, prices, query);
+  const compactions = await readCompactions(sql, prices, query);
+  return { seams: { setting: seams, threshold_tokens: seamTokens, ...finished, compactions } };
 }

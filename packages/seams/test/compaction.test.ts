@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Json } from '../../../bench/conformance/types.ts';
+import type { SeamsReport } from '../../../src/core/ports/seams-report.ts';
+import { run } from '../../../test/cli/fake-io.ts';
 import { json, type SeenRequest } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
@@ -283,6 +285,81 @@ it(
     expect(world.forwarded.length).toBeLessThan(10);
     await world.turn('Run them.');
     expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'the report says what summaries cost and saved, and nothing without any',
+  async () => {
+    const world = await openWorld();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
+    const report = async (): Promise<SeamsReport['seams']> => {
+      await world.proxy.stop();
+      const { out } = await run(['report', '--json'], given);
+      await world.proxy.start();
+      return (JSON.parse(out) as SeamsReport).seams;
+    };
+    const none = { made: 0, failed: 0, refused: 0, tokens_replaced: 0, usd_spent: 0, usd_saved: 0, paid_back: 0 };
+    expect(await report()).toMatchObject({ setting: 'on', threshold_tokens: 120_000, compactions: none });
+    await world.toSummary();
+    const first = (await report()).compactions;
+    // 12 tokens uncached, 190,000 from the cache, 900 written
+    const spent = (12 * 5 + 190_000 * 0.5 + 900 * 25) / 1e6;
+    expect(first).toMatchObject({ made: 1, tokens_replaced: 0, paid_back: 0 });
+    expect([first.usd_spent, first.usd_saved]).toEqual([expect.closeTo(spent, 6), expect.closeTo(-spent, 6)]);
+    for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
+    const then = (await report()).compactions;
+    expect(then).toMatchObject({ made: 1, failed: 0, refused: 0, paid_back: 1 });
+    expect(then.usd_saved).toBeCloseTo((then.tokens_replaced * 0.5 * 4) / 1e6 - spent, 6);
+    expect(then.tokens_replaced).toBeGreaterThan(150_000);
+  },
+  ROUND,
+);
+
+it(
+  'what was cut and replaced is recovered by its id, and found by recall',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    const sent = JSON.stringify(jsonOf(world.asked[0] as SeenRequest).messages);
+    const [, id = ''] = /prune_id=(prn_\w+)/.exec(sent) ?? [];
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    expect(JSON.stringify(world.forwarded)).not.toContain(id);
+    expect(await world.proxy.recover(id, 1, 5)).not.toBe('');
+    const found = await world.proxy.call('recall', { query: 'refund customer' });
+    expect(found.result?.content[0]?.text ?? '').toContain('customer');
+  },
+  ROUND,
+);
+
+it(
+  'a run that ends between the answer and the record loses the block, and nothing else',
+  async () => {
+    const world = await openWorld();
+    let release = (): void => {};
+    world.intercept.answer = async (request) => {
+      if (!asksForSummary(request)) return false;
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      return false;
+    };
+    await world.task('Fix the checkout of the shop, please.', 8);
+    await world.turn('Now the invoices: why is the total wrong?');
+    await until(() => world.asked.length === 1);
+    await world.proxy.restart();
+    release();
+    world.intercept.answer = () => false;
+    for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
+    expect([world.isSwapped, world.asked.length]).toEqual([false, 1]);
+    const health = (await (await fetch(`${world.proxy.url}/health`)).json()) as { seams: unknown };
+    expect(health.seams).toEqual({ setting: 'on', off_models: [] });
+    for (let i = 0; i < 20; i++) await world.turn(`And the index ${i}?`);
+    await world.result('made');
+    await world.turn('Run them.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
   },
   ROUND,
 );

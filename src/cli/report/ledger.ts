@@ -7,7 +7,7 @@ import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { type RepeatReport, repeatLine } from '../../core/ports/repeat-report.ts';
-import type { SeamsReport } from '../../core/ports/seams-report.ts';
+import type { CompactionsReport, SeamsReport } from '../../core/ports/seams-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type Call, type Io, painter, printable, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
@@ -113,7 +113,7 @@ export async function readLedger(
       ...(await readColdFigures(ledger, settings.coldStash, query)),
       ...(await readRepeats(ledger, query)),
       prefix_breaks: await readPrefixBreaks(ledger, query),
-      ...(readSeams && (await readSeams(store, prices, period))),
+      ...(readSeams && (await readSeams(store, settings, prices, period))),
     };
   });
 }
@@ -132,11 +132,26 @@ function repeatText(ledger: RepeatReport): string {
 const LEAST_FINISHED = 0.5;
 
 function seamsText({ seams, totals }: Partial<SeamsReport> & Pick<LedgerReport, 'totals'>): string {
-  if (seams === undefined || seams.weight_usd < LEAST_FINISHED) return '';
+  if (seams === undefined) return '';
+  return finishedText(seams, totals.dollars) + compactionsText(seams.compactions);
+}
+
+function finishedText(seams: SeamsReport['seams'], dollars: number): string {
+  if (seams.weight_usd < LEAST_FINISHED) return '';
   const [largest] = seams.conversations;
   const most = largest ? `, the largest with ${count(largest.weight_tokens)} tokens` : '';
   const advice = 'compacting where a task ends saves most of it';
-  return `\nFinished work: ${money(seams.weight_usd)} of ${money(totals.dollars)} repeated it${most}; ${advice}\n`;
+  return `\nFinished work: ${money(seams.weight_usd)} of ${money(dollars)} repeated it${most}; ${advice}\n`;
+}
+
+function compactionsText(of: CompactionsReport): string {
+  const { made, failed, refused, tokens_replaced, usd_spent, usd_saved, paid_back } = of;
+  if (made + failed + refused === 0) return '';
+  const bad = failed + refused === 0 ? '' : `, ${failed} failed, ${refused} refused by the provider`;
+  const net = usd_saved < 0 ? `lost ${money(-usd_saved)}` : `saved ${money(usd_saved)}`;
+  const unpaid = made > paid_back ? `; ${made - paid_back} never paid back so far` : '';
+  const what = `${count(tokens_replaced)} tokens replaced for ${money(usd_spent)}; ${net} net (estimated)`;
+  return `\nSummaries of finished work: ${made} made${bad}; ${what}${unpaid}\n`;
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {

@@ -1,6 +1,8 @@
 /** Finished work of conversations, and the compactions made at seams, as in `report --json`. */
 export interface SeamsReport {
   readonly seams: {
+    readonly setting: 'off' | 'measure' | 'on';
+    readonly threshold_tokens: number | 'auto';
     /** Dollars of the period that repeated finished work. */
     readonly weight_usd: number;
     /** Finished work at the newest seam of each conversation, largest first, at most 100. */
@@ -10,5 +12,19 @@ export interface SeamsReport {
       /** Dollars of one more request; `null` without a price. */
       readonly price_usd: number | null;
     }[];
+    readonly compactions: CompactionsReport;
   };
+}
+
+/** Compactions that the proxy had the provider make. Dollars are estimated; what was saved is net, and may be negative. */
+export interface CompactionsReport {
+  readonly made: number;
+  readonly failed: number;
+  /** Given up because the provider refused the first request with the summary. */
+  readonly refused: number;
+  readonly tokens_replaced: number;
+  readonly usd_spent: number;
+  readonly usd_saved: number;
+  /** Number of those that saved more than they cost. */
+  readonly paid_back: number;
 }
