@@ -1,7 +1,8 @@
 /**
  * What an answer rests on without quoting it, by rules over the results that came right before it:
  *
- * - `outcome`: the answer says that something failed or passed, and the result counts it or has an exit code of that kind;
+ * - `outcome`: the answer says that something failed or passed, and the result counts it. A bare exit code does not count:
+ *   clients print it above every result;
  * - `failing`: a call names a test that the result alone reported as failed;
  * - `version`: the answer or a call has a version that only the result had;
  * - `choice`: a call opens one of several paths that only the result listed;
@@ -19,7 +20,9 @@ export interface Fact {
   readonly kind: 'outcome' | 'failing' | 'version' | 'choice' | 'presence' | 'nothing';
   /** Index of the result. */
   readonly from: number;
-  /** Lines of the result, as they stand there, each of which shows the fact. */
+  /** Indices of other results of the same turn that show it too. */
+  readonly beside: readonly number[];
+  /** Lines of the results, as they stand there, each of which shows the fact. */
   readonly lines: readonly string[];
 }
 
@@ -29,10 +32,9 @@ export interface GroundedAnswer {
   readonly facts: readonly Fact[];
 }
 
-const FAILED =
-  /\b[1-9]\d{0,6} (?:failed|failures?|errors?|failing)\b|\b(?:failed|failures|errors)[:=] ?[1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[:=]? ?[1-9]\d{0,2}\b/i;
+const FAILED = /\b[1-9]\d{0,6} (?:failed|failures?|errors?|failing)\b|\b(?:failed|failures|errors)[:=] ?[1-9]/i;
 const PASSED =
-  /\b\d{1,7} (?:passed|passing)\b|\b0 (?:failed|failures|errors|failing)\b|\b(?:failed|failures|errors)[:=] ?0\b|\bexit(?:ed)?(?: with)?(?: code| status)?[:=]? ?0\b|\btest result: ok\b/i;
+  /\b\d{1,7} (?:passed|passing)\b|\b0 (?:failed|failures|errors|failing)\b|\b(?:failed|failures|errors)[:=] ?0\b|\btest result: ok\b/i;
 const SAYS_FAILED = /\b(?:fail(?:s|ed|ing|ures?)?|errors?|broken?|red)\b/i;
 const SAYS_PASSED = /\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?|success(?:ful|fully)?|works?)\b/i;
 const FAILING_TEST = /^\s{0,20}(?:FAIL(?:ED)?\b|[✗×✕●]|not ok\b|--- FAIL:)/u;
@@ -85,7 +87,9 @@ export function groundedAnswers(messages: readonly Message[]): GroundedAnswer[] 
         called: called.map(({ args }) => args).join('\n'),
         isNew: (name) => !before.some((earlier) => earlier.includes(name)),
       };
-      const facts = shown.flatMap((result) => factsOf(result, answer));
+      const facts = shown
+        .flatMap((result) => factsOf(result, answer))
+        .map((fact) => ({ ...fact, beside: besideOf(fact, shown) }));
       if (facts.length > 0) grounded.push({ at, facts });
     }
     before.push(...shown.map((result) => result.text), text, ...called.map(({ args }) => args));
@@ -94,15 +98,22 @@ export function groundedAnswers(messages: readonly Message[]): GroundedAnswer[] 
   return grounded;
 }
 
+/** Other results of the same turn that have one of a fact's lines. */
+function besideOf({ from, lines }: Fact, shown: readonly Shown[]): number[] {
+  return shown.flatMap((other) =>
+    other.from !== from && lines.some((line) => line.trim() !== '' && other.lines.includes(line)) ? other.from : [],
+  );
+}
+
 function factsOf(result: Shown, answer: Answer): Fact[] {
   const { from } = result;
   const found: Fact[] = [
-    ...outcome(result, answer).map((lines): Fact => ({ kind: 'outcome', from, lines })),
-    ...failing(result, answer).map((lines): Fact => ({ kind: 'failing', from, lines })),
-    ...versions(result, answer).map((lines): Fact => ({ kind: 'version', from, lines })),
-    ...choice(result, answer).map((lines): Fact => ({ kind: 'choice', from, lines })),
-    ...presence(result, answer).map((lines): Fact => ({ kind: 'presence', from, lines })),
-    ...nothing(result, answer).map((lines): Fact => ({ kind: 'nothing', from, lines })),
+    ...outcome(result, answer).map((lines): Fact => ({ kind: 'outcome', from, beside: [], lines })),
+    ...failing(result, answer).map((lines): Fact => ({ kind: 'failing', from, beside: [], lines })),
+    ...versions(result, answer).map((lines): Fact => ({ kind: 'version', from, beside: [], lines })),
+    ...choice(result, answer).map((lines): Fact => ({ kind: 'choice', from, beside: [], lines })),
+    ...presence(result, answer).map((lines): Fact => ({ kind: 'presence', from, beside: [], lines })),
+    ...nothing(result, answer).map((lines): Fact => ({ kind: 'nothing', from, beside: [], lines })),
   ];
   const said = `${answer.words}\n${answer.called}`;
   const isQuoted = (line: string): boolean => line.trim().length >= QUOTED_CHARS && said.includes(line.trim());

@@ -189,9 +189,11 @@ export class Sent {
     return facts.every((fact) => this.hasFact(at, fact));
   }
 
-  hasFact(at: number, { from, lines }: Fact): boolean {
-    const shown = new Set(this.#text(from, at).text.split('\n'));
-    return lines.some((line) => shown.has(line));
+  hasFact(at: number, { from, beside, lines }: Fact): boolean {
+    return [from, ...beside].some((i) => {
+      const shown = new Set(this.#text(i, at).text.split('\n'));
+      return lines.some((line) => shown.has(line));
+    });
   }
 
   hasEdit(blocks: readonly Block[]): boolean {

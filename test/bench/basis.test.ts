@@ -40,7 +40,6 @@ const HITS = 'src/cart.ts:4:applyVoucher(a)\nsrc/order.ts:9:applyVoucher(b)\nsrc
 
 const grounded: readonly (readonly [Fact['kind'], string, string, Message, string])[] = [
   ['outcome', 'npm test', RUN, says('The suite still fails.'), 'Tests  3 failed | 40 passed'],
-  ['outcome', 'make', 'cc a.c\nexit code: 2', says('The build is broken.'), 'exit code: 2'],
   ['outcome', 'npm test', 'ran\nTests  43 passed', says('Everything passes now.'), 'Tests  43 passed'],
   ['failing', 'npm test', RUN, shell('sed -n 1,40p src/cart.test.ts'), 'FAIL src/cart.test.ts > totals_with_voucher'],
   ['version', 'npm ls zod', 'app\n└── zod@3.22.4', says('We are on 3.22.4.'), '└── zod@3.22.4'],
@@ -55,6 +54,19 @@ const grounded: readonly (readonly [Fact['kind'], string, string, Message, strin
   ['nothing', "rg 'oldName' src", '', says('Nothing refers to the old name.'), ''],
   ['nothing', 'glob', 'No files found\nNo matches', says('There is no such file.'), 'No matches'],
 ];
+
+it('a bare exit code is no fact, because clients print one above every result', () => {
+  expect(factsIn(turn('make', 'Process exited with code 2\ncc a.c', says('The build is broken.')))).toEqual([]);
+});
+
+it('a fact that another result of the same turn shows too counts as kept', () => {
+  const all = turn('npm test', RUN, says('The suite still fails.'));
+  const twice: Message[] = [...all.slice(0, 3), ...all.slice(2)];
+  const needs = needsOf(twice);
+  const cut = twice.with(2, shows('cut'));
+  expect(needs.answers).toHaveLength(1);
+  expect(keptOf(needs, new Sent(sentAs(twice, cut))).answers).toBe(1);
+});
 
 describe('an answer that depends on a result', () => {
   it.each(grounded)('is found by the rule `%s`: %s', (kind, command, result, answer, line) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planPrune } from '../../src/engine/plan.ts';
+import { callFacts } from '../../src/wires/transcript/tools.ts';
 
 const WORDS =
   'order invoice basket customer payment shipment refund voucher address stock ledger mailer cache queue'.split(' ');
@@ -58,20 +59,29 @@ const needles: readonly (readonly [string, (i: number) => string, string, string
   ],
 ];
 
+/** What an agent says with a call. */
+const TASK =
+  'I will check the orders first, then the payments and the retry of the queue, and print what the customer sees in the basket.';
+
 describe('the one line that the goal requests among thousands', () => {
-  it.each(needles)('stays in the output of `%s`', (command, line, needle, goal) => {
-    for (const [count, at] of [
-      [400, 150],
-      [4_000, 1_480],
-      [4_000, 3_993],
-    ] as const) {
-      const lines = Array.from({ length: count }, (_, i) => (i === at ? needle : line(i)));
-      const hints = { origin: 'command', command } as const;
-      const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
-      const { cuts } = planPrune({ text: lines.join('\n'), goal, hints, limits });
-      const gone = cuts.flatMap(({ startLine, endLine }) => lines.slice(startLine - 1, endLine));
-      expect(gone.length).toBeGreaterThan(count / 2);
-      expect(gone).not.toContain(needle);
-    }
-  });
+  it.each(needles.flatMap((needle) => ['', 'Let me look at that.', TASK].map((words) => [...needle, words] as const)))(
+    'stays in the output of `%s`',
+    (command, line, needle, goal, words) => {
+      for (const [count, at] of [
+        [400, 150],
+        [4_000, 1_480],
+        [4_000, 3_993],
+      ] as const) {
+        const lines = Array.from({ length: count }, (_, i) => (i === at ? needle : line(i)));
+        // as the proxy asks: the call's own words, what the agent says with it, and the user's task
+        const { hints, said } = callFacts({ name: 'bash', args: JSON.stringify({ command }) });
+        const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
+        const asked = `${said}\n${words}\n${goal}`.replaceAll(/\n{2,}/g, '\n');
+        const { cuts } = planPrune({ text: lines.join('\n'), goal: asked, hints, limits });
+        const gone = cuts.flatMap(({ startLine, endLine }) => lines.slice(startLine - 1, endLine));
+        expect(gone.length).toBeGreaterThan(count / 2);
+        expect(gone).not.toContain(needle);
+      }
+    },
+  );
 });
