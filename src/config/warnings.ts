@@ -12,11 +12,28 @@ export function isLoopbackHost(host: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
-/** Whether a URL points to this machine or the local network: loopback, a private address, or a `.local` name. */
+/** Names that only resolve in a local network: a single label, and the suffixes of RFC 6762, RFC 8375 and routers. */
+const LOCAL_NAME = /^[^.:]+$|\.(?:local|lan|home\.arpa|localdomain|internal)$/;
+/** Private, link-local and shared addresses of IPv4: RFC 1918, RFC 3927, RFC 6598. */
+const LOCAL_ADDRESS =
+  /^(?:10\.\d{1,3}|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d{1,3}\.\d{1,3}$/;
+/** Unique local and link-local addresses of IPv6: RFC 4193, RFC 4291. */
+const LOCAL_ADDRESS_6 = /^(?:f[cd][\da-f]{2}|fe[89ab][\da-f]):/;
+
+/** Whether a URL points to this machine or the local network, where a model has no cache that expires by the clock. */
 export function isLocalUrl(url: string): boolean {
-  const { hostname } = new URL(url);
-  if (isLoopbackHost(hostname) || hostname === 'host.docker.internal' || hostname.endsWith('.local')) return true;
-  return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
+  const name = new URL(url).hostname.toLowerCase().replaceAll(/[[\]]/g, '').replace(/\.$/, '');
+  if (isLoopbackHost(name)) return true;
+  if (name.includes(':')) return LOCAL_ADDRESS_6.test(name) || LOCAL_ADDRESS.test(mappedAddress(name));
+  return LOCAL_NAME.test(name) || LOCAL_ADDRESS.test(name);
+}
+
+/** The IPv4 address in `::ffff:c0a8:114`, as URLs write `::ffff:192.168.1.20`; `''` for others. */
+function mappedAddress(name: string): string {
+  const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(name) ?? [];
+  if (high === undefined || low === undefined) return '';
+  const [a, b] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
+  return [a >> 8, a & 255, b >> 8, b & 255].join('.');
 }
 
 /** Whether a URL is Anthropic's own API, not a gateway, a cloud or another provider. */

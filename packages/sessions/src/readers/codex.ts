@@ -1,3 +1,4 @@
+import { textHash } from 'mcp-pruner/core/hash.ts';
 import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
 import { limitsInRollout } from 'mcp-pruner/ledger/limits/read-limits.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
@@ -28,6 +29,10 @@ export class CodexSession implements SessionReader {
   #project = '';
   #billed = '';
   #id = '';
+  /** The session whose lines a fork or a sub-agent repeats at its beginning; otherwise this one. */
+  #root = '';
+  /** Hash of the totals of all requests so far, which forks repeat. */
+  #chain = '';
   readonly #limits: Reading[] = [];
   /** Start time of the current or newest request. */
   #startedMs = 0;
@@ -36,16 +41,25 @@ export class CodexSession implements SessionReader {
     const line = parsed(text); // `undefined` for the incomplete last line of a running session
     const payload = field(line, 'payload');
     const type = field(line, 'type');
+    this.#root ||= textOf(field(line, 'timestamp'));
     if (type === 'session_meta' || type === 'turn_context') {
       this.#model = textOf(field(payload, 'model')) || this.#model;
       this.#project = projectOf(field(payload, 'cwd')) || this.#project;
-      if (type === 'session_meta') this.#id = textOf(field(payload, 'id')) || this.#id;
+      if (type === 'session_meta') this.#begin(payload);
     } else if (type === 'response_item') this.#item(payload, timeOf(line));
     else if (type === 'compacted') this.#compacted(payload);
     else if (type === 'event_msg' && field(payload, 'type') === 'token_count') {
       this.#limit(line, payload);
       this.#bill(line, payload);
     }
+  }
+
+  /** A fork's own line comes first, then those of the sessions that it repeats, the original last. */
+  #begin(meta: unknown): void {
+    const id = textOf(field(meta, 'id'));
+    this.#id ||= id;
+    const spawned = field(field(field(meta, 'source'), 'subagent'), 'thread_spawn');
+    this.#root = textOf(field(meta, 'forked_from_id')) || textOf(field(spawned, 'parent_thread_id')) || id;
   }
 
   end(): Session {
@@ -105,12 +119,12 @@ export class CodexSession implements SessionReader {
     const input = numberOf(field(usage, 'input_tokens'));
     if (total === this.#billed || input === 0) return;
     this.#billed = total;
+    this.#chain = textHash(`${this.#chain}\n${total}\n${JSON.stringify(usage)}`);
     const requestLength = this.#requestLength < 0 ? this.#thread.messages.length : this.#requestLength;
     this.#requestLength = -1;
     const length = this.#thread.fit(input, requestLength);
-    const timestamp = textOf(field(line, 'timestamp'));
     this.#requests.push({
-      key: `${timestamp}\n${total}`,
+      key: `${this.#root}\n${this.#chain}`,
       thread: 'main',
       atMs: timeOf(line),
       wire: 'responses',
