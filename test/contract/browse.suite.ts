@@ -110,6 +110,9 @@ export function browseContract(name: string, open: Open): void {
       const id = await keep(store, 'a text with words', { project: 'shop', conversationId: 'c1' });
       expect(await store.browse.showing([id])).toEqual(new Map([[id, ['c1']]]));
       expect(await store.browse.showing([id], ['bank'])).toEqual(new Map());
+      expect([...(await store.browse.asked([id])).keys()]).toEqual([id]);
+      expect(await store.browse.asked([id], ['shop'])).toEqual(await store.browse.asked([id]));
+      expect(await store.browse.asked([id], ['bank'])).toEqual(new Map());
       expect(await store.browse.costs(['r1', 'r5', 'unknown'])).toEqual(
         new Map([
           ['r1', { dollars: 0.5, cut: 50 }],

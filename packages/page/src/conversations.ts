@@ -133,12 +133,28 @@ export async function conversationPage(
   const found = await parts.segments.segments(conversation, { limit: limit + 1, ...(before && { after: before }) });
   const page = found.slice(0, limit).reverse();
   const prunes = await parts.segments.prunesOf(page.map(({ row }) => row));
+  // two projects may have received the same text from different calls
+  const of = [readProjectKey(conversation.project).project];
+  const asked = await parts.browse.asked([...new Set([...prunes.values()].flat())], of);
   const texts = await Promise.all(
-    page.map((segment) => textOf(parts, conversation, segment, prunes.get(segment.row) ?? [])),
+    page.map(async (segment) => {
+      const pruneIds = prunes.get(segment.row) ?? [];
+      const call = pruneIds.map((id) => asked.get(id)).find((one) => one !== undefined);
+      return { ...(await textOf(parts, conversation, segment, pruneIds)), asked: firstLine(call) };
+    }),
   );
   const [first] = page;
   const earlier = found.length > limit && first ? { ordinal: first.ordinal, row: first.row } : null;
   return { conversation: shown(known, [], null), texts, earlier };
+}
+
+/** Maximum length of a call in a list. */
+const MAX_ASKED_CHARS = 120;
+
+/** The beginning of what a call asked for. */
+export function firstLine(asked = ''): string {
+  const [line = ''] = asked.trimStart().split('\n', 1);
+  return line.length > MAX_ASKED_CHARS ? `${line.slice(0, MAX_ASKED_CHARS).toWellFormed()}…` : line;
 }
 
 async function textOf(
@@ -146,7 +162,7 @@ async function textOf(
   { project, baseTurn }: ProjectConversation,
   segment: StoredSegment,
   pruneIds: readonly string[],
-): Promise<TextOfTurn> {
+): Promise<Omit<TextOfTurn, 'asked'>> {
   const { id, row, ordinal, role, type, effect, tool, path, startLine, endLine, tokens, lines, directed } = segment;
   const stash = directed === 'stash' || directed === 'aside' ? stashId(project, id) : null;
   const found = await Promise.all(pruneIds.map((pruneId) => store.findPrune(pruneId)));

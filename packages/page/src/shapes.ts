@@ -151,6 +151,8 @@ export interface TextOfTurn
   readonly role: string;
   readonly type: string;
   readonly effect: string;
+  /** What the call asked for, such as a command; `''` if unknown. */
+  readonly asked: string;
   /** Time of the request of its turn, in epoch milliseconds. */
   readonly atMs: number;
   readonly directed: 'pin' | 'stash' | 'aside' | 'delete' | null;
@@ -188,7 +190,7 @@ export interface SentAs extends Required<RenderOptions> {
 }
 
 /** A part of an original, and which of its lines the model received. */
-export interface TextPart extends CutShown, Omit<PruneShown, 'row'> {
+export interface TextPart extends CutShown, Omit<ListedPrune, 'row'> {
   readonly goal: string;
   readonly cuts: readonly CutOfText[];
   readonly sent: SentAs;
@@ -239,7 +241,10 @@ export interface StoreShown extends StoreAges {
   readonly nowMs: number;
 }
 
-export type PruneShown = ListedPrune;
+export interface PruneShown extends ListedPrune {
+  /** What the call asked for, such as a path or command; `''` if unknown. */
+  readonly asked: string;
+}
 
 export interface PrunePage {
   readonly prunes: readonly PruneShown[];

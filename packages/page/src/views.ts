@@ -16,6 +16,7 @@ import { MAX_HITS, type Recall, type RecallAnswer } from 'mcp-pruner/core/recall
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
 import type { ContextGc } from 'mcp-pruner/gc/context-gc.ts';
 import type { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
+import { firstLine } from './conversations.ts';
 import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -118,7 +119,9 @@ export async function storeView({ store, limits, clock }: PageParts): Promise<St
 export async function prunesFrom({ store }: PageParts, before: number | undefined): Promise<PrunePage> {
   const limit = PRUNES_OF_A_PAGE;
   const found = await store.records.prunesByAge({ limit: limit + 1, before });
-  const prunes = found.slice(0, limit);
+  const listed = found.slice(0, limit);
+  const asked = await store.browse.asked(listed.map(({ pruneId }) => pruneId));
+  const prunes = listed.map((prune) => ({ ...prune, asked: firstLine(asked.get(prune.pruneId)) }));
   return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
 }
 

@@ -109,6 +109,8 @@ export interface BrowseStore {
   compactions(names: readonly string[], projects?: readonly string[]): Promise<readonly ListedCompaction[]>;
   /** Names of the conversations that contained texts, by prune id. */
   showing(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** What the newest calls with these results asked for (path, pattern, command), by prune id. Unknown ones are absent. */
+  asked(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Bills of requests by id. Requests without a bill, or whose bill has expired, are absent. */
   costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, RequestCost>>;
 }

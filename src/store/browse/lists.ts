@@ -145,6 +145,16 @@ export class StoredBrowse implements BrowseStore {
     return found;
   }
 
+  async asked(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const own = ownProjects('r.project', projects);
+    const rows = await this.#rows.all<{ readonly id: string; readonly asked: string }>(
+      `SELECT p.prune_id AS id, CASE r.about WHEN '' THEN r.path ELSE r.about END AS asked
+       FROM main.prune p JOIN main.recall r ON r.prune = p.id WHERE p.prune_id IN LIST(?) ${own.sql} ORDER BY r.seen_ms`,
+      [pruneIds, ...own.values],
+    );
+    return new Map(rows.flatMap(({ id, asked }) => (asked === '' ? [] : [[id, asked]])));
+  }
+
   async costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, RequestCost>> {
     const own = ownProjects('project', projects);
     const rows = await this.#rows.all<RequestCost & { readonly id: string }>(

@@ -237,8 +237,8 @@ function Turns({
 
 const ROLES: Readonly<Record<string, string>> = { user: 'User', assistant: 'Assistant', tool: 'Tool result' };
 
-function titleOf({ role, tool, path, startLine, endLine }: TextOfTurn): string {
-  if (path === '') return tool === '' ? (ROLES[role] ?? role) : tool;
+function titleOf({ role, tool, path, startLine, endLine, asked }: TextOfTurn): string {
+  if (path === '') return tool === '' ? (ROLES[role] ?? role) : `${tool} ${asked}`.trimEnd();
   const lines = startLine > 0 ? `:${startLine}${endLine > startLine ? `-${endLine}` : ''}` : '';
   return `${tool === '' ? '' : `${tool} `}${path}${lines}`;
 }

@@ -133,7 +133,9 @@ function Prunes({ nowMs }: { nowMs: number }) {
                         <code>{prune.pruneId}</code>
                       </a>
                     </th>
-                    <td>{prune.tool}</td>
+                    <td class="breaks">
+                      {prune.tool} {prune.asked !== '' && <code>{prune.asked}</code>}
+                    </td>
                     <td>{prune.sourceType}</td>
                     <td class="amount">
                       {count(prune.lines - prune.keptLines)} of {count(prune.lines)}

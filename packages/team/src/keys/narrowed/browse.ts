@@ -32,6 +32,10 @@ export class NarrowedBrowse extends Narrowed<BrowseStore> implements BrowseStore
     return this.unscoped.showing(pruneIds, this.ownProjects);
   }
 
+  asked(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.unscoped.asked(pruneIds, this.#visibleProjects(projects));
+  }
+
   costs(requestIds: readonly string[]): Promise<ReadonlyMap<string, RequestCost>> {
     return this.unscoped.costs(requestIds, this.ownProjects);
   }
