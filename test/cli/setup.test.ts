@@ -16,12 +16,13 @@ import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startHttp } from '../../src/app/serve.ts';
-import { checkNode } from '../../src/cli/doctor/doctor.ts';
+import { openStore } from '../../src/app/store.ts';
+import { checkNode, examine } from '../../src/cli/doctor/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { compiled } from '../helpers/built.ts';
-import { type Ran, run as runCommand } from './fake-io.ts';
+import { fakeIo, type Ran, run as runCommand } from './fake-io.ts';
 
 let root: string;
 let upstream: Server;
@@ -269,6 +270,36 @@ describe('mcp-pruner doctor', () => {
     const { code, out } = await run(machine(), ['doctor'], { MCP_PRUNER_UPSTREAM_URL: `http://127.0.0.1:${port}/v1` });
     expect(code).toBe(1);
     expect(out).toMatch(/FAIL {2}the upstream .*ECONNREFUSED/);
+  });
+
+  it('checks the upstreams of agents that are set up or ran, and says which it did not check', async () => {
+    const at = machine();
+    const env = { ...at.env, MCP_PRUNER_DB_PATH: join(at.home, 'store.db') };
+    const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
+    const loaded = loadSettings({ table: edition.settings, ...place, env });
+    // like the real one by default, but on this machine
+    const settings = { ...loaded.settings, anthropicUrl: upstreamUrl };
+    const { io } = fakeIo({ env, homeDir: at.home, clock: { nowMs: () => Date.now() } });
+    const upstreams = async (): Promise<string[]> => {
+      const findings = await examine(() => ({ ...loaded, settings }), io);
+      return findings.map(({ what }) => what).filter((what) => /upstream|not checked/.test(what));
+    };
+    const gemini = settings.geminiUrl;
+    expect(await upstreams()).toEqual([
+      `the upstream ${upstreamUrl} answers`,
+      `not checked, because no agent uses it: ${upstreamUrl}, ${gemini}`,
+    ]);
+    const store = await openStore(settings, { edition, clock: io.clock });
+    await store.ready();
+    const day = new Date().toISOString().slice(0, 10);
+    const use = { day, project: '', slice: 'wire', key: 'messages', field: 'requests', value: 1 } as const;
+    await store.ledger.add([], [use]);
+    await store.close();
+    expect(await upstreams()).toEqual([
+      `the upstream ${upstreamUrl} answers`,
+      `the upstream of the messages wire, ${upstreamUrl} answers`,
+      `not checked, because no agent uses it: ${gemini}`,
+    ]);
   });
 
   it('finds a port used by another program, a broken store, and an agent set up for another port', async () => {

@@ -12,6 +12,7 @@ import { alarmWords } from '../../core/saving-alarm.ts';
 import { pricesOf } from '../../ledger/installed-prices.ts';
 import type { Prices } from '../../ledger/prices.ts';
 import type { StoreHandle } from '../../store/handle.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type Command, configOption, fileReader, type Io, painter, printableLine } from '../command.ts';
 import { pauseWords } from '../context-text.ts';
 import { readSettings } from '../read-settings.ts';
@@ -19,7 +20,7 @@ import { money } from '../report/words.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
 import { wrapped } from '../table.ts';
 import { checkAddresses } from './addresses.ts';
-import { checkAgents } from './agents.ts';
+import { type AgentFindings, checkAgents } from './agents.ts';
 import { checkPort, checkUpstreams } from './proxy.ts';
 import { checkStore } from './store.ts';
 import { checkTeamKeys } from './team.ts';
@@ -76,7 +77,7 @@ const checks: readonly ((examined: Examined) => Promise<readonly Finding[]> | re
   ({ running }) => checkUnread(running),
   ({ running }) => checkPrefixes(running),
   ({ running }) => checkSaving(running),
-  ({ loaded, running, agents }) => checkUpstreams(loaded, running, agents.wires),
+  ({ loaded, running, agents, io }) => checkUsedUpstreams(loaded, running, agents.wires, io),
   async ({ settings, io, running }) => [await checkStore(settings, io, running)],
   ({ settings, io }) => checkPrices(settings, io),
   ({ settings, io }) => checkPauses(settings, io),
@@ -124,6 +125,21 @@ function checkToken({ settings, table }: Loaded): Finding {
 /** Reports the running proxy's alarm: many consecutive requests with large results saved nothing. */
 function checkSaving(running: Pick<ProxyHealth, 'savingAlarm'> | null): Finding[] {
   return running?.savingAlarm ? [{ level: 'note', ...alarmWords(running.savingAlarm) }] : [];
+}
+
+/** Checks the upstreams of configured agents, and of the conversations of the last month. */
+async function checkUsedUpstreams(
+  loaded: Loaded,
+  running: ProxyHealth | null,
+  wires: AgentFindings['wires'],
+  io: Io,
+): Promise<Finding[]> {
+  const ran = new Set<Dialect['name']>();
+  await findingsOfMonth(loaded.settings, io, async ({ ledger }, sinceDay) => {
+    for (const { key } of await ledger.sums({ sinceDay, slice: 'wire' })) ran.add(key as Dialect['name']);
+    return [];
+  });
+  return checkUpstreams(loaded, running, wires, ran);
 }
 
 /** Recommends a longer cache lifetime if, with the user's actual pauses, it would have saved more than it costs. */

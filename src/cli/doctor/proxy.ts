@@ -3,6 +3,7 @@ import type { Finding } from '../../app/finding.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Settings } from '../../config/settings.ts';
 import { routeTo } from '../../core/proxy-route.ts';
+import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../../wires/providers/facts.ts';
 import { probe } from '../probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
@@ -29,20 +30,30 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
 }
 
 /**
- * Checks whether the upstreams of the running proxy, or else of these settings, are reachable.
+ * Checks whether the upstreams of the running proxy, or else of these settings, are reachable: those that are configured,
+ * and those of agents that are set up or ran in the last month. Reports which were not checked.
  *
- * @param wires - wires of configured agents; providers with their own wire are checked only if used
+ * @param wires - wires of configured agents
+ * @param ran - wires of the requests of the last month
  */
 export async function checkUpstreams(
   { settings, origins }: Loaded,
   running: ProxyHealth | null,
   wires: ReadonlySet<WireName>,
+  ran: Iterable<Dialect['name']>,
 ): Promise<Finding[]> {
-  const used = new Set<ProviderFacts>([facts.openai, ...[...wires].map(providerOfWire)]);
-  const tried = providerFacts.filter(
-    (provider) => settings[provider.key] !== null && (used.has(provider) || origins[provider.key].from !== 'default'),
-  );
-  return (await Promise.all(tried.map((provider) => checkProvider(provider, settings, running)))).flat();
+  const used = new Set<ProviderFacts>([...wires, ...ran].map(providerOfWire));
+  // on a new machine nothing is used yet
+  if (used.size === 0) used.add(facts.openai);
+  const set = providerFacts.filter(({ key }) => settings[key] !== null);
+  const tried = set.filter((provider) => used.has(provider) || origins[provider.key].from !== 'default');
+  const others = set.filter((provider) => !tried.includes(provider));
+  const what = `not checked, because no agent uses it: ${others.map(({ key }) => withoutSecrets(settings[key] ?? '')).join(', ')}`;
+  const unused: Finding[] = others.length === 0 ? [] : [{ level: 'ok', what }];
+  return [
+    ...(await Promise.all(tried.map((provider) => checkProvider(provider, settings, running)))).flat(),
+    ...unused,
+  ];
 }
 
 async function checkProvider(
