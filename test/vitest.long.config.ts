@@ -12,12 +12,15 @@ const PAGE = 'packages/page/test/browser.test.ts';
 /** All encodings, sizes and wires, of which `npm test` runs a few. */
 const BOMBS = 'test/http/bombs.test.ts';
 
+/** A fault at every system call, of which `npm test` tries some. */
+const FAULTS = 'test/store/failing-file.test.ts';
+
 /** Servers that are killed, flooded and raced against each other: minutes of work that `npm test` leaves out. */
 export default defineConfig({
   resolve: suite.resolve,
   test: {
     ...suite.test,
-    include: ['test/**/*.long.ts', 'packages/*/test/**/*.long.ts', ...KEYS, PAGE, BOMBS, ...SLOW],
+    include: ['test/**/*.long.ts', 'packages/*/test/**/*.long.ts', ...KEYS, PAGE, BOMBS, FAULTS, ...SLOW],
     exclude: ['test/clients/**', '**/node_modules/**'],
     env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres', MCP_PRUNER_TEST_LONG: 'true' },
   },

@@ -85,15 +85,19 @@ export class Access implements Rows {
 
   /** Reads a consistent snapshot of the file. */
   read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
-    return this.attempt(waitMs, () => {
-      const connection = verify ? this.#holder.verified() : this.#holder.connection();
-      return connection.read((tables) => work(tables, this.nowMs()));
-    });
+    return this.attempt(waitMs, () =>
+      this.#holder.repeated(() => {
+        const connection = verify ? this.#holder.verified() : this.#holder.connection();
+        return connection.read((tables) => work(tables, this.nowMs()));
+      }),
+    );
   }
 
   /** Reads with a single statement, which needs no transaction for consistency. */
   readOnce<T>(work: Work<T>): Promise<T> {
-    return this.attempt(READ_WAIT_MS, () => work(this.#holder.connection().tables, this.nowMs()));
+    return this.attempt(READ_WAIT_MS, () =>
+      this.#holder.repeated(() => work(this.#holder.connection().tables, this.nowMs())),
+    );
   }
 
   /** Runs the work in one durable transaction, all or nothing. */

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { messageOf } from '../../base/causes.ts';
+import { errorCode, messageOf } from '../../base/causes.ts';
 import type { Clock } from '../../core/ports.ts';
 import { isUnwritable, StoreUnavailable } from '../../errors/errors.ts';
 import type { StoreLog } from '../store-log.ts';
@@ -18,6 +18,12 @@ export interface StoreFailure {
 const REOPEN_MS = 500;
 const REOPEN_LOCKED_MS = 20;
 
+/** The message of an error with SQLite's code, which names the call that failed. */
+function detailOf(cause: unknown): string {
+  const code = errorCode(cause);
+  return code.startsWith('SQLITE_') ? `${messageOf(cause)} (${code})` : messageOf(cause);
+}
+
 /**
  * Maintains a connection to the store's file: opens it on demand, reopens it after a replacement or a fault, and
  * recovers without a restart.
@@ -30,6 +36,8 @@ export class ConnectionHolder {
   /** Why there is no connection, or why it should be replaced (reads may still work). */
   #problem: StoreUnavailable | null = null;
   #retryAtMs = 0;
+  /** When the file may next be opened again at once after a fault. */
+  #renewableAtMs = 0;
   /** The current write failure; cleared by the first successful write. */
   #writes: StoreFailure | null = null;
   #serial = 0;
@@ -91,6 +99,20 @@ export class ConnectionHolder {
     return this.#open();
   }
 
+  /**
+   * Runs a read, and repeats it once if it fails for a reason for which the file is opened again: a history that cannot
+   * be read goes out whole, which its provider may refuse. Not for writes: one whose last sync failed may be in the file.
+   */
+  repeated<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (cause) {
+      if (!classify(cause).reopen) throw cause;
+      this.failed(cause);
+      return read();
+    }
+  }
+
   /** Records a failure of a connection; returns it as `StoreUnavailable`. */
   failed(cause: unknown): StoreUnavailable {
     const { error, reopen } = classify(cause);
@@ -99,9 +121,20 @@ export class ConnectionHolder {
     // further failures of the same connection must not postpone the next attempt
     if (reopen && !this.#closed && this.#problem === null) {
       this.#suspend(error);
-      if (error.reason !== 'readonly') this.#drop();
+      if (error.reason !== 'readonly') {
+        this.#drop();
+        if (this.#mayRenew()) this.#retryAtMs = 0;
+      }
     }
     return error;
+  }
+
+  /** Whether the file may be opened again at once: a disk that fails a single call should not cost half a second. */
+  #mayRenew(): boolean {
+    const nowMs = performance.now();
+    if (nowMs < this.#renewableAtMs) return false;
+    this.#renewableAtMs = nowMs + REOPEN_MS;
+    return true;
   }
 
   /** Like `failed`, for a write: the store then reports that it cannot be written. */
@@ -143,7 +176,7 @@ export class ConnectionHolder {
       connection.checkpoint();
     } catch (cause) {
       this.#log?.warn(
-        { path: this.#options.path, reason: classify(cause).error.reason },
+        { path: this.#options.path, reason: classify(cause).error.reason, detail: detailOf(cause) },
         'write-ahead log not emptied',
       );
     }
@@ -154,6 +187,10 @@ export class ConnectionHolder {
       this.#connection = new Connection(this.#options);
     } catch (cause) {
       const problem = this.#describe(cause);
+      if (classify(cause).reopen && this.#mayRenew()) {
+        this.#report(problem);
+        return this.#open();
+      }
       this.#suspend(problem);
       throw problem;
     }
@@ -165,7 +202,7 @@ export class ConnectionHolder {
   #describe(cause: unknown): StoreUnavailable {
     const { error } = classify(cause);
     if (error instanceof StoreFileError || error.reason === 'locked') return error;
-    const detail = messageOf(cause);
+    const detail = detailOf(cause);
     return new StoreFileError(error.reason, this.#options.path, detail, { cause });
   }
 
@@ -177,7 +214,7 @@ export class ConnectionHolder {
   #report(problem: StoreUnavailable): void {
     if (this.#reported === problem.reason) return;
     this.#reported = problem.reason;
-    const detail = problem.cause instanceof Error ? problem.cause.message : problem.message;
+    const detail = problem.cause === undefined ? problem.message : detailOf(problem.cause);
     this.#log?.warn({ path: this.#options.path, reason: problem.reason, detail }, 'store unavailable');
   }
 
@@ -188,7 +225,7 @@ export class ConnectionHolder {
       connection?.close();
     } catch (cause) {
       this.#log?.warn(
-        { path: this.#options.path, reason: classify(cause).error.reason },
+        { path: this.#options.path, reason: classify(cause).error.reason, detail: detailOf(cause) },
         'store did not close cleanly',
       );
     }

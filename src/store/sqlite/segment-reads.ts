@@ -25,7 +25,7 @@ export class FileSegmentReads implements SegmentReads {
   directivesVersion(): string {
     if (this.#version !== null) return this.#version;
     try {
-      const generation = this.#holder.connection().tables.meter('directive_generation');
+      const generation = this.#holder.repeated(() => this.#holder.connection().tables.meter('directive_generation'));
       this.#version = `${this.#holder.serial}.${generation}`;
       setImmediate(() => {
         this.#version = null;
