@@ -54,6 +54,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const metrics = metricsFor(context, {
     inProgress: () => wires.inProgress(),
     queued: () => services.ledger.queued,
+    dropped: () => services.ledger.dropped,
     hasAlarm: () => wires.savings.alarm !== null,
     ofParts: () => opened.flatMap(({ gauges = [] }) => gauges),
   });
@@ -92,7 +93,13 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     hops,
     app: rest.listener,
     loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
-    health: () => ({ ...services.health(), routes: rest.state(), ...healthOf(wires), ...healthOfParts(opened) }),
+    health: () => ({
+      ...services.health(),
+      routes: rest.state(),
+      ...healthOf(wires),
+      ...healthOfParts(opened),
+      ledger_dropped: services.ledger.dropped || undefined,
+    }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
     stopChildren: async () => {
@@ -131,13 +138,14 @@ function mountsSoon(parts: MountParts): LoadedLater {
 interface GaugeSources {
   readonly inProgress: () => number;
   readonly queued: () => number;
+  readonly dropped: () => number;
   readonly hasAlarm: () => boolean;
   readonly ofParts: () => readonly LabelledGauge[];
 }
 
 function metricsFor(
   { settings, version, store }: Context,
-  { inProgress, queued, hasAlarm, ofParts }: GaugeSources,
+  { inProgress, queued, dropped, hasAlarm, ofParts }: GaugeSources,
 ): Metrics {
   return createMetrics({
     version,
@@ -159,6 +167,11 @@ function metricsFor(
         name: 'ledger_queued_requests',
         help: 'Answered requests that are not billed yet.',
         read: queued,
+      },
+      {
+        name: 'ledger_dropped_rows',
+        help: 'Requests and figures that the store refused, since the start.',
+        read: dropped,
       },
       {
         name: 'saving_alarm',

@@ -81,6 +81,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   readonly #queue: RequestFacts[] = [];
   /** Number of messages in `#queue`. */
   #queuedMessages = 0;
+  #dropped = 0;
   /** Sums of recoveries not yet written. */
   readonly #sums = new WaitingSums();
   readonly #process: string;
@@ -110,6 +111,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   /** Number of unbilled requests: in memory, or waiting in the store for another process. */
   get queued(): number {
     return this.#queue.length + this.#waiting;
+  }
+
+  /** Requests and figures that the store refused, since the start. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   request(facts: RequestFacts): void {
@@ -260,6 +266,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       while (left.length > 0) {
         await store.add([], left.slice(0, 1)).catch((cause: unknown) => {
           if (!isUnwritable(cause)) throw cause;
+          this.#dropped++;
           onFailure('ledger_row_dropped', cause, { requests: 0 });
         });
         left.shift();
@@ -273,6 +280,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   async #drop(own: readonly RequestFacts[], cause: unknown): Promise<void> {
     await this.#settle([], []);
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
+    this.#dropped++;
     this.#options.onFailure('ledger_row_dropped', cause, { requests: own.length });
   }
 

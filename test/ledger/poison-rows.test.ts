@@ -76,7 +76,8 @@ describe.each(open.filter(([, , isHere]) => isHere))('a ledger in %s', (_place, 
       await ledger.flush();
       expect(await totals()).toMatchObject({ requests: COUNT - poison.length });
       expect(failures).toEqual(poison.map(() => ['ledger_row_dropped', { requests: 1 }]));
-      expect([ledger.queued, store.problem(), store.failingSinceMs()]).toEqual([0, null, null]);
+      expect([ledger.queued, ledger.dropped]).toEqual([0, poison.length]);
+      expect([store.problem(), store.failingSinceMs()]).toEqual([null, null]);
       ledger.request(requestOf(COUNT, 100));
       await ledger.flush();
       expect(await totals()).toMatchObject({ requests: COUNT + 1 - poison.length });
