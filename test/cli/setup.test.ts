@@ -22,6 +22,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { compiled } from '../helpers/built.ts';
+import { projectRoot } from '../helpers/project-files.ts';
 import { fakeIo, type Ran, run as runCommand } from './fake-io.ts';
 
 let root: string;
@@ -188,6 +189,24 @@ describe('mcp-pruner setup', () => {
       expect(readdirSync(at.home)).toEqual(['.claude']);
       expect(readdirSync(join(at.home, '.claude'))).toEqual(['settings.json']);
     }
+  });
+
+  it('leaves nothing behind once the README is followed to the letter', async () => {
+    const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8');
+    const [, row = ''] = /^\| How do I remove it\? \| (.*) \|$/m.exec(readme) ?? [];
+    const commands = [...row.matchAll(/`(mcp-pruner [^`]+)`/g)].map(([, command = '']) => command);
+    expect(commands).toEqual(['mcp-pruner setup <agent> --undo', 'mcp-pruner service remove']);
+    const [undo = ''] = commands;
+    const at = machine();
+    const agents = { claude: [[], ['--hook'], ['--statusline']], codex: [[], ['--hook']], qwen: [[]], gemini: [[]] };
+    for (const [agent, ways] of Object.entries(agents))
+      for (const way of ways)
+        expect(await run(at, ['setup', agent, ...way, '--write'], installed())).toMatchObject({ code: 0, err: '' });
+    for (const agent of Object.keys(agents)) {
+      const args = undo.replace('<agent>', agent).split(' ').slice(1);
+      expect(await run(at, args)).toMatchObject({ code: 0, err: '' });
+    }
+    expect(readdirSync(at.home)).toEqual([]);
   });
 
   it('takes its parts out of a file that the user changed after setup, and leaves the rest', async () => {
