@@ -30,7 +30,7 @@ const PACE_MS = 10 * 60_000;
 const STEP_TOKENS = 10_000;
 
 /** Dollars of a compaction: the context from the cache, the summary written, and read anew by the next request. */
-export function expectedPrice(
+function expectedPrice(
   { model, cloud, weight, nowMs }: Omit<Moment, 'project' | 'head'>,
   prices: Pick<Prices, 'of'>,
 ): number | null {

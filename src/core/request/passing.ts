@@ -208,7 +208,7 @@ export class Passing {
 }
 
 /** A parsed request without any text to decide about. */
-export function asPassed({
+function asPassed({
   body,
   dialect,
   scope,
