@@ -170,7 +170,7 @@ describe('the bill of a recorded session with cold caches', () => {
   it('can be lowered further by a context budget', async () => {
     const turns = readings(36).map((turn, i) => ({ ...turn, result: sourceFile(34, i) }));
     const recording = codexSession([...turns.slice(0, 14), ...later(40, turns.slice(14))]);
-    const budget = { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: 'auto' };
+    const budget = { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '90000' };
     const [cold, both] = [await measured(recording, COLD), await measured(recording, { ...COLD, ...budget })];
     expect(cold.bill.peakAfter).toBeGreaterThan(100_000);
     expect(both.bill.peakAfter).toBeLessThan(cold.bill.peakAfter);

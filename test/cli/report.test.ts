@@ -4,12 +4,14 @@ import { reportHtml } from '../../src/cli/report/ledger.ts';
 import { reportText } from '../../src/cli/report/text.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { LedgerSum } from '../../src/core/ports/ledger-store.ts';
+import { edition } from '../../src/edition.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { readSpend } from '../../src/ledger/spend.ts';
 import type { SpentBy } from '../../src/ledger/spent-by.ts';
 import { aKey } from '../contract/keys.suite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
+import { makeStore } from '../helpers/new-store.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { run } from './fake-io.ts';
 
@@ -65,6 +67,7 @@ describe('the report', () => {
 
   it('advises a cache lifetime of an hour if that pays, as does doctor', async () => {
     const dbPath = `${tempFolder()}/store.db`;
+    makeStore(dbPath, edition.tables);
     const noon = Date.parse('2026-11-20T12:00:00Z');
     const paused = (missDollars: number, id: string) => [
       aTurn(`${id}1`, { conversationId: id, atMs: noon, wire: 'messages', write5m: 100, dollars: 0.1 }),

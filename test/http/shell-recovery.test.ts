@@ -114,7 +114,12 @@ function installed(folder: string): NodeJS.ProcessEnv {
 
 /** Four wires on one proxy: the same conversation gets the same ids on each. */
 async function start() {
-  const upstream = await startUpstream((_request, res) => json(res, 200, { usage: {} }));
+  const upstream = await startUpstream((_request, res) =>
+    json(res, 200, {
+      usage: { prompt_tokens: 900, completion_tokens: 5, input_tokens: 900, output_tokens: 5 },
+      usageMetadata: { promptTokenCount: 900, candidatesTokenCount: 5 },
+    }),
+  );
   const folder = tempFolder();
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_GEMINI_URL: `http://127.0.0.1:${upstream.port}` } });
   const env = installed(folder);

@@ -109,7 +109,7 @@ describe('a proxy that stops', () => {
   it.each([
     [
       '/v1/messages',
-      { type: 'error', error: { type: 'api_error', message: expect.stringContaining('shutting_down') } },
+      { type: 'error', error: { type: 'overloaded_error', message: expect.stringContaining('shutting_down') } },
     ],
     ['/v1/responses', { error: { type: 'mcp_pruner_error', code: 'shutting_down' } }],
     ['/v1/chat/completions', { error: { type: 'mcp_pruner_error', code: 'shutting_down' } }],

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { pruneIdsIn } from '../../src/core/hash.ts';
 import type { LedgerReport } from '../../src/core/ports/ledger-report.ts';
+import { edition } from '../../src/edition.ts';
 import { pricesOf } from '../../src/ledger/installed-prices.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { reportOf } from '../../src/ledger/report.ts';
@@ -10,6 +11,7 @@ import { run } from '../cli/fake-io.ts';
 import { Agent } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
+import { makeStore } from '../helpers/new-store.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
@@ -188,6 +190,7 @@ describe('a configured price file', () => {
 describe('cache writes with a long lifetime', () => {
   it('are reported for models that have no price for them, and only for those', async () => {
     const dbPath = join(tempFolder(), 'store.db');
+    makeStore(dbPath, edition.tables);
     const store = openStore(dbPath);
     const sums = ['gpt-6-sol', 'claude-opus-5', 'unknown'].map((key) => {
       const of = { day: '2026-11-02', project: '', slice: 'model', field: 'write1h' } as const;
