@@ -65,7 +65,10 @@ describe('mcp-pruner statusline', () => {
     }
     const env = { MCP_PRUNER_PORT: String(proxy.port), MCP_PRUNER_AUTH_TOKEN: 'a-token', HOME: tempFolder() };
     expect((await fetch(`${proxy.url}/statusline`)).status).toBe(401);
-    const shown = await line([], JSON.stringify({ session_id: 'sess' }), env);
+    const shown = await until(async () => {
+      const printed = await line([], JSON.stringify({ session_id: 'sess' }), env);
+      return printed.out.includes('5h 6%') ? printed : null; // figures follow an answer within a second
+    });
     expect(shown).toMatchObject({
       code: 0,
       out: expect.stringMatching(
