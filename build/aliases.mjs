@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+// a bench is bundled into a folder of its own, and its loader names the project
+const root = process.env.MCP_PRUNER_BENCH_ROOT ?? fileURLToPath(new URL('..', import.meta.url));
 const packages = readdirSync(join(root, 'packages'));
 
 /** Folder of sources by package name, as in the paths of tsconfig.json. */

@@ -203,7 +203,7 @@ async function pictures(): Promise<void> {
     'tools',
     { colorScheme: 'light', viewport: { width: 1200, height: 760 } },
     async (page) => {
-      await page.getByText('Learnt from regret').waitFor();
+      await page.locator('tbody tr').first().waitFor();
     },
   );
   await draw('page-phone.png', longest, { colorScheme: 'light', viewport: { width: 390, height: 844 } }, drawn);

@@ -92,7 +92,7 @@ function useEarlier(name: string, project: string | null) {
 
 function About({ conversation }: { conversation: ConversationShown }) {
   const { project, client, bill, turns, seenMs, bound } = conversation;
-  const facts = [nameOf(conversation), project, client, bill?.model].filter((fact) => fact);
+  const facts = [project, client, bill?.model].filter((fact) => fact);
   return (
     <>
       {facts.join(' · ')} · {plural(bill?.requests ?? turns, 'request')}, last <Time ms={seenMs} />
