@@ -26,6 +26,12 @@ const manifest = JSON.parse(text('package.json')) as Readonly<
   }
 >;
 
+it('the lock file has no field that npm 10 removes when it installs', () => {
+  const { packages } = JSON.parse(text('package-lock.json')) as { packages: Record<string, object> };
+  expect(Object.keys(packages).length).toBeGreaterThan(100);
+  expect(Object.entries(packages).filter(([, about]) => 'libc' in about)).toEqual([]);
+});
+
 describe('a build', () => {
   it('is ASCII, so that its code takes one byte a character in memory', () => {
     const parts = dirname(compiled('parts/decide-worker.js'));
