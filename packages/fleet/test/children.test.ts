@@ -29,7 +29,7 @@ describe('a child', () => {
     expect(payload.logs.find(({ parsed }: { parsed: unknown }) => parsed !== null).parsed.status).toBe(200);
     let events: { readonly kind: string; readonly childId: string }[] = [];
     const requestOf = () => events.find(({ kind }) => kind === 'request');
-    // requests are told of a moment later, many together
+    // requests are reported a moment later, many together
     await until(async () => {
       ({ events } = await client.call('events_watch', { from_seq: 0, limit: 200 }));
       return requestOf() !== undefined;

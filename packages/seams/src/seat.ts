@@ -370,7 +370,7 @@ function headerIn(fields: readonly string[], name: string): string {
   return at < 0 ? '' : (fields[at + 1] ?? '');
 }
 
-/** What the model is told about the messages that are gone. */
+/** The line that reports to the model which messages are gone. */
 function lineFor(pictures: number): string {
   const gone = pictures === 0 ? '' : ` ${pictures} pictures or documents in them are no longer visible.`;
   return `Earlier messages of this conversation were replaced by the summary at its beginning.${gone} What was read in them is still stored word for word: the tool recall searches it, and recover_text returns the lines behind a prune id.`;

@@ -9,7 +9,7 @@ import { KeyRing, type KeyRingOptions } from '../src/keys/key-ring.ts';
 const NEVER_MS = 2 ** 31 - 1;
 const KEY = aKey('a', { createdMs: 0 });
 
-/** A ring that is told of changes by `notify`, over the keys of a store. */
+/** A ring over the keys of a store; `notify` reports changes to it. */
 async function open(over: Partial<KeyRingOptions>) {
   const clock = manualClock();
   const keys = await openStore(':memory:', clock).keys();

@@ -126,7 +126,7 @@ describe.each(PLACES)('the limits of a key on $on', ({ place: open, runs }) => {
       });
       const answers = Promise.all(burst);
       const [first] = await until(() => answer.length > 0 && answer);
-      // the others are refused while it is under way, and told to come again in a moment
+      // the others are refused while it is under way, and asked to retry in a moment
       const early = await Promise.race(burst);
       expect([early?.status, early?.headers['retry-after']]).toEqual([429, '2']);
       expect(JSON.parse(early?.body.toString() ?? '')).toMatchObject({ error: { code: 'key_first_answer_awaited' } });
