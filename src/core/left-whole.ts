@@ -1,4 +1,3 @@
-import { count, plural } from '../base/counts.ts';
 import { forcedReason } from '../errors/passed-whole.ts';
 
 /** Explanations of why a text was left whole, by the code in decisions, events and the ledger. */
@@ -27,15 +26,12 @@ const WORDS: Readonly<Record<string, string>> = {
   store_unavailable: 'the store could not be used',
   held_out: 'its conversation belongs to the control group',
   off: 'pruning was switched off',
+  shadow: 'shadow mode only counts what would be cut',
+  unrecorded: 'its reason was not recorded by an earlier version',
 };
 
 /** Explains a left-whole code; unknown codes (of newer versions) are returned unchanged. */
 export function leftWholeWords(code: string): string {
   const known = Object.hasOwn(WORDS, code) ? code : (forcedReason(code) ?? code);
   return WORDS[known] ?? code.replaceAll('_', ' ');
-}
-
-/** Number of texts left whole, or of requests if their texts were not counted. */
-export function leftWholeAmount({ texts, requests }: { readonly texts: number; readonly requests: number }): string {
-  return texts === 0 && requests > 0 ? plural(requests, 'request') : count(texts);
 }

@@ -11,7 +11,16 @@ import {
   nextState,
   wasCompacted,
 } from './conversation-state.ts';
-import { brokenSums, coldSums, regretSums, repeatSums, textSums, turnSums, WaitingSums } from './figures.ts';
+import {
+  brokenSums,
+  coldSums,
+  regretSums,
+  repeatSums,
+  textSums,
+  turnSums,
+  unexaminedSums,
+  WaitingSums,
+} from './figures.ts';
 import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Price, Prices } from './prices.ts';
@@ -147,6 +156,8 @@ export class Billing {
     if (bill.repeated.dollars !== 0) this.#sums.add(repeatSums(facts, { dollars: bill.repeated.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
+    if (facts.unexamined)
+      for (const group of unexaminedSums(turn, facts.unexamined, bill.newFrom)) this.#sums.add(group);
     for (const regret of regrets) this.#sums.add(regretSums(turn, regret, entering));
     this.billed.push({ turn, entering });
     if (facts.conversationId === '') return;

@@ -1,6 +1,6 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
-import type { RegretFacts, RequestFacts, TextFacts } from '../core/ports/request-facts.ts';
+import type { RegretFacts, RequestFacts, TextFacts, UnexaminedFacts } from '../core/ports/request-facts.ts';
 import type { Miss } from './known.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
@@ -72,15 +72,28 @@ export interface Counted extends NewTokens {
  * @param entering - price of a new token, in dollars
  */
 export function textSums(about: About, texts: readonly TextFacts[], entering: number): SumGroup[] {
-  return texts.flatMap(({ tool, kind, cut, tokensBefore, tokensAfter, linesCut = 0 }) => {
+  return texts.flatMap(({ tool, kind, cut, whole = '', tokensBefore, tokensAfter, linesCut = 0 }) => {
     const removed = tokensBefore - tokensAfter;
-    const fields = { texts: 1, cut: cut ? 1 : 0, tokens: tokensBefore, removed, saved: removed * entering };
-    const sums = toolSums(about, tool, kind, fields);
-    if (kind !== REPEAT) return sums;
     const isCut = cut ? 1 : 0;
-    const repeats = { texts: isCut, lines: linesCut, tokens: removed, readAgain: 1 - isCut };
-    return [sums, repeatSums(about, repeats)];
+    const fields = { texts: 1, cut: isCut, tokens: tokensBefore, removed, saved: removed * entering };
+    const sums = [toolSums(about, tool, kind, fields)];
+    if (!cut && whole !== '') sums.push(wholeSums(about, whole, 'left'));
+    if (kind === REPEAT) {
+      const repeats = { texts: isCut, lines: linesCut, tokens: removed, readAgain: 1 - isCut };
+      sums.push(repeatSums(about, repeats));
+    }
+    return sums;
   });
+}
+
+/** Contribution of new results that were not examined. */
+export function unexaminedSums(about: About, { reason, messages }: UnexaminedFacts, newFrom: number): SumGroup[] {
+  return messages.flatMap((at) => (at >= newFrom ? wholeSums(about, reason, 'notExamined') : []));
+}
+
+/** A result that was left whole. `left` and the cut texts add up to the texts of all tools. */
+function wholeSums({ atMs, project }: About, reason: string, field: 'left' | 'notExamined'): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'whole', key: reason, fields: { [field]: 1 } };
 }
 
 /** Kind of decisions about repeats. Without a cut, the agent read a place again. */

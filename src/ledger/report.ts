@@ -86,6 +86,7 @@ export function reportOf(
     .map(([keyId, fields]) => ({ keyId, ...totalsOf(fields) }))
     .sort(dearestFirst);
   const days = grouped(all, ({ day }) => day);
+  const tools = grouped(of('tool'), ({ key }) => key).map(([key, fields]) => toolOf(key, fields));
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
@@ -102,14 +103,12 @@ export function reportOf(
     models,
     projects,
     keys,
-    tools: grouped(of('tool'), ({ key }) => key)
-      .map(([key, fields]) => toolOf(key, fields))
-      .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
+    tools: tools.toSorted((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
     shares: sharesOf(totals, whole),
     misses: grouped(of('miss'), ({ key }) => key)
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
-    leftWhole: leftWholeOf(of('whole')),
+    ...resultsOf(of('whole'), tools),
     holdout: holdoutOf(conversations),
   };
 }
@@ -141,20 +140,37 @@ function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
 /** One line per reason for which new texts were left whole. @param sums - of the slice `whole` */
 export function wholeNotes(sums: readonly LedgerSum[]): string[] {
   return grouped(sums, ({ key }) => key).flatMap(([reason, fields]) => {
-    if (!isForcedReason(reason) || !fields.has('requests')) return [];
+    const requests = fields.get('requests') ?? 0;
+    if (reason === 'off' && requests > 0) {
+      const were = `${plural(requests, 'request')} ${requests === 1 ? 'was' : 'were'} forwarded unread, as pruning was switched off`;
+      return [`${were}: no result of ${requests === 1 ? 'it' : 'them'} is counted`];
+    }
+    if (!isForcedReason(reason) || requests === 0) return [];
     const [why, advice] = forcedWords(reason);
-    return [`${plural(fields.get('requests') ?? 0, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
+    return [`${plural(requests, 'request')} without new cuts (${reason}): ${why}; ${advice}`];
   });
 }
 
-function leftWholeOf(sums: readonly LedgerSum[]): LeftWhole[] {
-  return grouped(sums, ({ key }) => key)
-    .map(([reason, fields]) => {
-      const get = (field: string): number => fields.get(field) ?? 0;
-      return { reason, texts: get('texts'), requests: get('unexamined') };
-    })
-    .filter(({ texts, requests }) => texts + requests > 0)
-    .sort((a, b) => b.texts - a.texts || b.requests - a.requests);
+/** Sums up new results: those that were cut, and those that were left whole, by reason. */
+function resultsOf(
+  sums: readonly LedgerSum[],
+  tools: readonly LedgerTool[],
+): Pick<LedgerReport, 'results' | 'leftWhole'> {
+  const reasons = grouped(sums, ({ key }) => key).map(([reason, fields]) => {
+    return { reason, left: fields.get('left') ?? 0, notExamined: fields.get('notExamined') ?? 0 };
+  });
+  const total = <T>(of: readonly T[], amount: (one: T) => number) => of.reduce((sum, one) => sum + amount(one), 0);
+  const [texts, cut] = [total(tools, (tool) => tool.texts), total(tools, (tool) => tool.cut)];
+  // earlier versions did not record the reason of each text
+  const unrecorded = texts - cut - total(reasons, ({ left }) => left);
+  const leftWhole: LeftWhole[] = [
+    ...reasons.map(({ reason, left, notExamined }) => ({ reason, texts: left + notExamined })),
+    { reason: 'unrecorded', texts: unrecorded },
+  ];
+  return {
+    results: { all: texts + total(reasons, ({ notExamined }) => notExamined), cut },
+    leftWhole: leftWhole.filter((one) => one.texts > 0).sort((a, b) => b.texts - a.texts),
+  };
 }
 
 /** Notes that figures of projects were added to `(others)`. */

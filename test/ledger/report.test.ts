@@ -131,6 +131,63 @@ describe('regret', () => {
   });
 });
 
+describe('new results', () => {
+  it('are cut or left whole for a reason: each counts once, also after refusals, repetitions and a restart', async () => {
+    const upstream = await answering(USED);
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile() } });
+    const answer = upstream.answer;
+    const agent = new Agent(proxy, upstream);
+    const refusedTwice = async (): Promise<void> => {
+      upstream.answer = (_, res) => json(res, 429, { error: { message: 'slow down' } });
+      for (let i = 0; i < 2; i++) await expect(agent.send()).rejects.toThrow('429');
+      upstream.answer = answer;
+    };
+    agent.tool('read_file', { path: 'src/orders.ts', ...ASKED }, sourceFile(60)); // cut
+    await agent.send();
+    agent.tool('bash', { command: 'npm start' }, serverLog(300)); // cut
+    await refusedTwice();
+    await agent.send();
+    await agent.send(); // the same once more
+    agent.tool('bash', { command: 'git status' }, 'nothing to commit'); // small
+    await refusedTwice();
+    await agent.send();
+    agent.tool('bash', { command: 'npm start' }, serverLog(300)); // asked for again
+    await agent.send();
+    await proxy.stop();
+    await proxy.start();
+    await agent.send();
+    const off = new Agent(proxy, upstream, { 'x-mcp-pruner': 'off' }, [{ role: 'user', content: 'Look once more.' }]);
+    off.tool('bash', { command: 'npm start' }, serverLog(310));
+    await off.send();
+    const { results, leftWhole, tools, notes } = await reportFrom(proxy);
+    const sum = (counts: readonly number[]): number => counts.reduce((all, one) => all + one, 0);
+    expect(results.all).toBe(results.cut + sum(leftWhole.map(({ texts }) => texts)));
+    expect(sum(tools.map(({ cut }) => cut))).toBe(results.cut);
+    expect([results, Object.fromEntries(leftWhole.map(({ reason, texts }) => [reason, texts]))]).toEqual([
+      { all: 4, cut: 2 },
+      { small: 1, reread: 1 },
+    ]);
+    expect(notes).toContain('1 request was forwarded unread, as pruning was switched off: no result of it is counted');
+  });
+
+  it('of a version that recorded no reasons are left whole for an unrecorded one', () => {
+    const sum = { day: '', project: '', slice: 'tool', key: 'bash\tlog' } as const;
+    const sums = [
+      { ...sum, field: 'texts', value: 9 },
+      { ...sum, field: 'cut', value: 4 },
+      { ...sum, slice: 'whole', key: 'file', field: 'left', value: 2 } as const,
+      { ...sum, slice: 'whole', key: 'file', field: 'texts', value: 77 } as const, // counted by requests
+    ];
+    expect(reportOf({ sinceDay: '2026-11-01' }, sums, [])).toMatchObject({
+      results: { all: 9, cut: 4 },
+      leftWhole: [
+        { reason: 'unrecorded', texts: 3 },
+        { reason: 'file', texts: 2 },
+      ],
+    });
+  });
+});
+
 describe('unreported usage', () => {
   it('is estimated, with a note', async () => {
     const upstream = await answering(null);

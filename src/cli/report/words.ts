@@ -1,6 +1,6 @@
 import { count, plural } from '../../base/counts.ts';
 import { columnDecimals, dollarWords } from '../../base/decimals.ts';
-import { leftWholeAmount, leftWholeWords } from '../../core/left-whole.ts';
+import { leftWholeWords } from '../../core/left-whole.ts';
 import { missAction, missWords } from '../../core/miss-causes.ts';
 import {
   type Difference,
@@ -59,16 +59,16 @@ function sharesPart({ shares }: LedgerReport): Part {
   );
 }
 
-function leftWholePart({ leftWhole }: LedgerReport): Part {
+function leftWholePart({ leftWhole, results: { all, cut } }: LedgerReport): Part {
   return part(
     {
       title: 'Why results were left whole',
-      note: 'New tool results and files. mcp-pruner why --latest explains those of the newest conversation.',
+      note: `${count(all)} new tool results and files: ${count(cut)} cut, ${count(all - cut)} left whole. mcp-pruner why --latest explains those of the newest conversation.`,
       textColumns: 1,
     },
     [
       ['reason', ({ reason }) => leftWholeWords(reason)],
-      ['texts', leftWholeAmount],
+      ['texts', ({ texts }) => count(texts)],
     ],
     leftWhole,
   );

@@ -64,13 +64,11 @@ export interface LedgerTool {
   readonly regrets: Readonly<Record<RegretKind, number>>;
 }
 
-/** New results that were left whole for one reason. */
+/** New results and files that were left whole for one reason, each counted once. */
 export interface LeftWhole {
   /** A code accepted by `leftWholeWords`. */
   readonly reason: string;
   readonly texts: number;
-  /** Requests in which no text was examined, for this reason. */
-  readonly requests: number;
 }
 
 export interface LedgerMiss {
@@ -161,6 +159,8 @@ export interface LedgerReport {
   };
   /** By dollars, descending. */
   readonly misses: readonly LedgerMiss[];
+  /** New results and files, each counted once. `all` is `cut` and the texts of `leftWhole`. */
+  readonly results: { readonly all: number; readonly cut: number };
   /** Why new results were left whole, by number of texts, descending. */
   readonly leftWhole: readonly LeftWhole[];
   /** `null` if no conversation was held out. */

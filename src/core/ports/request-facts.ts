@@ -37,12 +37,21 @@ export interface TextFacts {
   readonly kind: string;
   /** Whether any of its lines were cut. */
   readonly cut: boolean;
+  /** Why it was left whole: a code accepted by `leftWholeWords`. Absent if it was cut. */
+  readonly whole?: string | undefined;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Number of cut lines; absent if unknown. */
   readonly linesCut?: number;
   /** Index of its message. Default: the last one. */
   readonly message?: number;
+}
+
+/** New results that were not examined, all for one reason, such as `small` or `held_out`. */
+export interface UnexaminedFacts {
+  readonly reason: string;
+  /** Index of the message of each of them. */
+  readonly messages: readonly number[];
 }
 
 /** A cut line that turned out to be needed, or a text sent again because it had been cut. */
@@ -103,6 +112,8 @@ export interface RequestFacts extends NamedRequest {
   readonly cacheHourUpTo?: number | null;
   /** Texts that may be new. The ledger ignores texts that the previous request also contained. */
   readonly texts: readonly TextFacts[];
+  /** Results that may be new and were not examined; absent if there are none. */
+  readonly unexamined?: UnexaminedFacts | undefined;
   readonly regrets: readonly RegretFacts[];
   readonly work?: WorkFacts | undefined;
   /** Shared by requests with the same project, key, model, tools and system; `''` or absent if unknown. */

@@ -178,7 +178,7 @@ export class ExchangeReporter {
     const { dialect } = this.#options;
     const model = rewritten ? undefined : (to.operation.model ?? this.asked);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId, client };
-    const about = { requestId, forwardedOriginal, ...of };
+    const about = { requestId, forwardedOriginal, isOff: this.#isOff(), ...of };
     if (rewritten === null) return factsOfUnread(about, this.bytesIn);
     try {
       if (this.replaced > 0) return withoutReplaced(factsOf(rewritten, about), this.replaced, this.bytesOut);

@@ -2,7 +2,13 @@ import { crc32 } from 'node:zlib';
 import { READ_AGAIN } from '../../core/decide/decision.ts';
 import { keyOf } from '../../core/hash.ts';
 import type { Arm } from '../../core/ports/ledger.ts';
-import type { RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../../core/ports/request-facts.ts';
+import type {
+  RegretFacts,
+  ReportedUsage,
+  RequestFacts,
+  TextFacts,
+  UnexaminedFacts,
+} from '../../core/ports/request-facts.ts';
 import { checksumsOf } from '../../core/request/head-sums.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -10,6 +16,7 @@ import { outsideMessages, type RewrittenRequest } from '../../core/request/rewri
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
 import { freshOf, messagesOf, shellRecoveries, workOf } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
+import { smallResults, unexaminedReason } from './request-report.ts';
 
 /** Ledger facts that are not part of the rewritten request. */
 export interface Circumstances {
@@ -19,6 +26,8 @@ export interface Circumstances {
   readonly cloud?: string | undefined;
   /** The original bytes were forwarded. */
   readonly forwardedOriginal: boolean;
+  /** Pruning was switched off for the request. */
+  readonly isOff?: boolean;
   /** Model for wires that name it in the path. Default: the body's model. */
   readonly model?: string | undefined;
   /** Id of the access key; absent without keys. */
@@ -37,7 +46,8 @@ const MAX_MODEL_CHARS = 200;
 
 /** Extracts a request's ledger facts while its bytes are available. Retains none of the bytes. */
 export function factsOf(rewritten: RewrittenRequest, about: Circumstances): RequestFacts {
-  const { forwardedOriginal } = about;
+  const { forwardedOriginal, isOff = false } = about;
+  const reason = isOff ? 'off' : unexaminedReason(rewritten);
   const { received, body, outcomes, heldOut } = rewritten;
   const tail = tailOf(rewritten.messages);
   const messages = messagesOf(rewritten, forwardedOriginal);
@@ -71,7 +81,8 @@ export function factsOf(rewritten: RewrittenRequest, about: Circumstances): Requ
     texts: outcomes
       .slice(unsure)
       .filter(({ tokensBefore }) => tokensBefore > 0)
-      .map((outcome) => textFacts(outcome, forwardedOriginal)),
+      .map((outcome) => textFacts(outcome, forwardedOriginal, reason)),
+    unexamined: unexaminedIn(rewritten, reason),
     regrets: forwardedOriginal
       ? []
       : [...rereads(outcomes, unsure), ...quotedCuts(rewritten), ...shellRecoveries(rewritten, tail)],
@@ -107,6 +118,7 @@ export function againFacts(facts: RequestFacts, requestId: string, conversationI
     cacheHourUpTo: facts.cacheHourUpTo,
     retentionHours: facts.retentionHours,
     texts: facts.texts,
+    unexamined: facts.unexamined,
     regrets: facts.regrets,
     lineage: facts.lineage,
     newest: facts.newest,
@@ -139,7 +151,7 @@ export function unprunedFacts(
  */
 export function withoutReplaced(facts: RequestFacts, replaced: number, bytes: number): RequestFacts {
   const behind = (at: number): number => Math.max(0, at - replaced);
-  const { messages, cacheUpTo, cacheHourUpTo, fresh, work } = facts;
+  const { messages, cacheUpTo, cacheHourUpTo, unexamined, fresh, work } = facts;
   const moved = <T extends { readonly message?: number }>(all: readonly T[]): T[] =>
     all.flatMap((one) =>
       one.message === undefined ? one : one.message < replaced ? [] : { ...one, message: one.message - replaced },
@@ -151,6 +163,10 @@ export function withoutReplaced(facts: RequestFacts, replaced: number, bytes: nu
     cacheUpTo: cacheUpTo === null ? null : behind(cacheUpTo),
     cacheHourUpTo: cacheHourUpTo == null ? cacheHourUpTo : behind(cacheHourUpTo),
     texts: moved(facts.texts),
+    unexamined: unexamined && {
+      reason: unexamined.reason,
+      messages: unexamined.messages.flatMap((at) => (at < replaced ? [] : at - replaced)),
+    },
     regrets: moved(facts.regrets),
     fresh: {
       ...fresh,
@@ -181,7 +197,9 @@ export function shadowFacts(
   // shadow mode remembers nothing between requests, so texts before the last answer are not new
   const seen = outcomes.filter(({ messageIndex }) => messageIndex < tail).length;
   const facts = unprunedFacts({ ...rewritten, newFrom: seen }, about);
-  const texts = facts.texts.map((text) => ({ ...text, cut: false, tokensAfter: text.tokensBefore }));
+  const texts = facts.texts.map((text) => {
+    return { ...text, cut: false, whole: text.whole ?? 'shadow', tokensAfter: text.tokensBefore };
+  });
   return { ...facts, texts, shadow: true };
 }
 
@@ -271,12 +289,20 @@ function breakpoints(
 const BREAKPOINT_BYTES = 120;
 const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
-function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
+/** @param unexamined - why no text of the request was examined, or `''` */
+function textFacts(outcome: TextOutcome, isWhole: boolean, unexamined: string): TextFacts {
   const { tool, kind, pruneId, tokensBefore, tokensAfter, lines, keptLines } = outcome;
-  const cut = pruneId !== null && !whole;
+  const cut = pruneId !== null && !isWhole;
   const message = outcome.messageIndex;
-  const linesCut = whole ? 0 : lines - keptLines;
-  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, linesCut, message };
+  const linesCut = isWhole ? 0 : lines - keptLines;
+  // a cut that was not sent was refused by the provider
+  const whole = cut ? undefined : unexamined || outcome.whole || 'left_alone';
+  return { tool, kind, cut, whole, tokensBefore, tokensAfter: isWhole ? tokensBefore : tokensAfter, linesCut, message };
+}
+
+function unexaminedIn(rewritten: RewrittenRequest, reason: string): UnexaminedFacts | undefined {
+  const messages = smallResults(rewritten);
+  return messages.length === 0 ? undefined : { reason: reason || 'small', messages };
 }
 
 /** Results repeated after their first occurrence was pruned, because the agent requested the removed lines again. */

@@ -113,8 +113,8 @@ export function tenths(ms: number): number {
 }
 
 /**
- * Daily figures of a request: by wire, by model and tool, and by reason for texts left whole. The request itself counts
- * for the tool of its first text.
+ * Daily figures of a request: by wire, by model and tool, and by reason if no new text could be cut. The request itself
+ * counts for the tool of its first text.
  *
  * @param fresh - new texts of the request
  * @param savesTokens - whether removed tokens count as saved (in shadow mode: would have been saved)
@@ -134,9 +134,8 @@ export function useSums(
   };
   if (fresh.length === 0) use('', fresh, 1);
   else for (const [tool, texts] of groupBy(fresh, (text) => text.tool)) use(tool, texts, sums.length === 1 ? 1 : 0);
-  for (const [key, texts] of leftWhole(report, fresh)) {
-    const unexamined = key === report.unexamined ? 1 : 0;
-    sums.push({ day, project, slice: 'whole', key, fields: { texts, unexamined } });
+  if (report.unexamined === 'off' && !facts?.messages.length) {
+    sums.push({ day, project, slice: 'whole', key: 'off', fields: { requests: 1 } });
   }
   if (fallbacks.length === 0) return sums;
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));

@@ -126,23 +126,32 @@ export function contentOf(
     messages: rewritten?.messages.length ?? 0,
     outcomes: rewritten?.outcomes ?? [],
     newFrom: rewritten === null ? 0 : newTextsFrom(rewritten),
-    small: rewritten === null ? 0 : resultsWithoutText(rewritten),
-    unexamined: rewritten?.heldOut ? 'held_out' : rewritten?.refusedBefore ? 'left_alone' : '',
+    small: rewritten === null ? 0 : smallResults(rewritten).length,
+    unexamined: rewritten === null ? '' : unexaminedReason(rewritten),
   };
 }
 
-/** Results after the model's last answer without a large text. Earlier messages are not read. */
-function resultsWithoutText({ messages, outcomes }: RewrittenRequest): number {
-  let count = 0;
+/** Why no new result of a request was examined; `''` if they were. */
+export function unexaminedReason({ heldOut, refusedBefore }: RewrittenRequest): '' | 'held_out' | 'left_alone' {
+  return heldOut ? 'held_out' : refusedBefore ? 'left_alone' : '';
+}
+
+/**
+ * Results after the model's last answer without a large text. Earlier messages are not read.
+ *
+ * @returns the index of the message of each, the newest first
+ */
+export function smallResults({ messages, outcomes }: RewrittenRequest): number[] {
+  const small: number[] = [];
   let next = outcomes.length - 1;
   for (let i = messages.length - 1, tail = tailOf(messages); i >= tail; i--) {
     let found = 0;
     for (; (outcomes[next]?.messageIndex ?? -1) >= i; next--) found++;
     let results = 0;
     for (const { use } of messages[i]?.texts ?? []) if (use === 'result') results++;
-    count += Math.max(0, results - found);
+    for (; results > found; results--) small.push(i);
   }
-  return count;
+  return small;
 }
 
 /**

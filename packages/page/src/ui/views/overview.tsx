@@ -1,10 +1,10 @@
 import { compact, dollarColumn, dollars, share } from 'mcp-pruner/app/page/ui/format.tsx';
 import type { PartPieces } from 'mcp-pruner/app/page/ui/part-view.tsx';
 import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
-import { plural } from 'mcp-pruner/base/counts.ts';
-import { leftWholeAmount, leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
+import { count, plural } from 'mcp-pruner/base/counts.ts';
+import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
 import { coldLines } from 'mcp-pruner/core/ports/cold-report.ts';
-import type { LedgerReport, LedgerTotals, LeftWhole, Share } from 'mcp-pruner/core/ports/ledger-report.ts';
+import type { LedgerReport, LedgerTotals, Share } from 'mcp-pruner/core/ports/ledger-report.ts';
 import { prefixBreakLine, prefixBreakLines } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { ContextsShown } from '../../shapes.ts';
@@ -88,7 +88,7 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
           {report.project === null && report.projects.length > 1 && <Parts report={report} by="project" days={days} />}
         </div>
         <div>
-          <LeftWholeCard reasons={report.leftWhole} />
+          <LeftWholeCard report={report} />
           <Misses misses={report.misses} bill={totals.dollars} cold={contexts?.cold} />
           <Holdout holdout={report.holdout} />
         </div>
@@ -218,15 +218,19 @@ function TokenFigures({ report }: { report: LedgerReport }) {
 }
 
 /** Why new results were left whole. */
-function LeftWholeCard({ reasons }: { reasons: readonly LeftWhole[] }) {
-  if (reasons.length === 0) return null;
+function LeftWholeCard({ report: { leftWhole, results } }: { report: LedgerReport }) {
+  if (leftWhole.length === 0) return null;
   return (
     <Card title="Why results were left whole" flush>
+      <p class="quiet small">
+        {count(results.all)} new results and files: {count(results.cut)} cut, {count(results.all - results.cut)} left
+        whole.
+      </p>
       <Table label="Why results were left whole" heads={['Reason', { amount: 'Texts' }]}>
-        {reasons.map((left) => (
+        {leftWhole.map((left) => (
           <tr key={left.reason}>
             <th scope="row">{leftWholeWords(left.reason)}</th>
-            <td class="amount">{leftWholeAmount(left)}</td>
+            <td class="amount">{count(left.texts)}</td>
           </tr>
         ))}
       </Table>
