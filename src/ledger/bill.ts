@@ -158,6 +158,16 @@ function sumOf(a: TokenCounts, b: TokenCounts): TokenCounts {
   };
 }
 
+/** Dollars of a reported usage, without a look at what was cut. @param served - see `pricing` */
+export function dollarsServed(
+  usage: ReportedUsage,
+  { price, fees }: { readonly price: Price | null; readonly fees: number },
+): number {
+  if (price === null) return usage.cost ?? 0;
+  const besides = usage.besides ? dollarsOf(countsOf(usage.besides), price) : 0;
+  return dollarsOf(countsOf(usage), price) + besides + fees;
+}
+
 /** Reported counts by price class. */
 function countsOf({ input, output, read, written, written1h }: ReportedUsage, answerTokens = 0): TokenCounts {
   const cached = read ?? 0;

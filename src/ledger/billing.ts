@@ -126,7 +126,7 @@ export class Billing {
     const name = conversationName(facts);
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
-    const { price, fees } = pricing(priceOf(facts, prices), facts, prices);
+    const { price, fees } = pricesOf(facts, prices);
     const compacted = state === null && this.#isCompacted(name, facts);
     const hasCache = facts.usage !== null && hasCacheFigures(facts.usage);
     const { scale, seen } = this.#scale(facts).after(facts, from, facts.usage?.input ?? null, hasCache);
@@ -195,11 +195,18 @@ export class Billing {
   }
 }
 
-/** The price of a request; `null` if the model has none. With a budget, the ceiling applies instead. */
-function priceOf({ model, atMs, cloud, metered, usage }: RequestFacts, prices: Prices): Price | null {
-  const price = prices.of(model, atMs, cloud);
-  if (price !== null || metered === undefined || usage?.cost !== undefined) return price;
-  return prices.of(metered.model, atMs, cloud) ?? prices.ceiling();
+/**
+ * The price of a request as it was served, and its fees; `null` if the model has none. With a budget, the model that
+ * answered counts next, then the cost that the answer reports, then the ceiling.
+ */
+function pricesOf(facts: RequestFacts, prices: Prices): ReturnType<typeof pricing> {
+  const { model, atMs, cloud, metered, usage } = facts;
+  const priceOf = (name: string): Price | null => prices.of(name, atMs, cloud);
+  const price = priceOf(model);
+  if (price !== null || metered === undefined) return pricing(price, facts, prices);
+  const answered = priceOf(metered.model);
+  if (answered !== null) return pricing(answered, { model: metered.model, usage }, prices);
+  return pricing(usage?.cost === undefined ? prices.ceiling() : null, facts, prices);
 }
 
 /** Converts the bill of a shadow-mode request, which was forwarded whole. */

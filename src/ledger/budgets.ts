@@ -2,9 +2,12 @@ import type { FailureReporter } from '../base/failures.ts';
 import type { Budget, BudgetGate, BudgetRequest, OverBudget, Quote, Reservation } from '../core/ports/budgets.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
+import type { ReportedUsage } from '../core/ports/request-facts.ts';
 import type { Clock } from '../core/ports.ts';
+import { dollarsServed } from './bill.ts';
 import { addedUp, nameOf, namesOf } from './budget-names.ts';
-import { dayOf, dollarsOf, type Price, type Prices, ratesFor } from './prices.ts';
+import { dayOf, type Price, type Prices, ratesFor } from './prices.ts';
+import { pricing } from './served-price.ts';
 import { ALIVE_MS, PROCESSES } from './settlement.ts';
 
 export interface BudgetsOptions {
@@ -15,7 +18,7 @@ export interface BudgetsOptions {
   /** Called once a month for each budget that reaches `WARN_SHARE`. */
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
-  readonly prices: Pick<Prices, 'of' | 'ceiling'>;
+  readonly prices: Pick<Prices, 'of' | 'ceiling' | 'extras'>;
   /** Treatment of models without a price: refuse, or bill at the highest price of any model. */
   readonly unpriced: 'refuse' | 'ceiling';
   /** Poll interval in milliseconds; default: 2,000. */
@@ -126,12 +129,15 @@ export class Budgets implements BudgetGate {
     return price && quoteAt(price);
   }
 
-  billed(models: readonly string[], cloud: string | undefined): Quote {
+  billed(models: readonly string[], cloud: string | undefined, usage: ReportedUsage): number {
+    const { prices } = this.#options;
+    const dollarsAt = (price: Price, model: string): number =>
+      dollarsServed(usage, pricing(price, { model, usage }, prices));
     for (const model of models) {
       const price = this.#priceOf(model, cloud);
-      if (price !== null) return quoteAt(price);
+      if (price !== null) return dollarsAt(price, model);
     }
-    return quoteAt(this.#options.prices.ceiling());
+    return usage.cost ?? dollarsAt(prices.ceiling(), models[0] ?? '');
   }
 
   #priceOf(model: string, cloud: string | undefined): Price | null {
@@ -333,6 +339,5 @@ function quoteAt(price: Price): Quote {
       const { input, write5m } = ratesFor(price, tokens);
       return (tokens * Math.max(input, write5m)) / 1_000_000;
     },
-    dollarsOf: (tokens) => dollarsOf(tokens, price),
   };
 }

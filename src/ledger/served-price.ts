@@ -8,7 +8,7 @@ const SEARCH = 'web_search';
 export function pricing(
   price: Price | null,
   { model, usage }: { readonly model: string; readonly usage: Pick<ReportedUsage, 'served' | 'searches'> | null },
-  { extras: { factors, tools } }: Prices,
+  { extras: { factors, tools } }: Pick<Prices, 'extras'>,
 ): { readonly price: Price | null; readonly fees: number } {
   if (price === null) return { price, fees: 0 };
   const fits = (row: { readonly model: string; readonly provider?: string | undefined }): boolean =>

@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Budget, BudgetRequest, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
+import { Billing } from 'mcp-pruner/ledger/billing.ts';
 import { Budgets, type BudgetsOptions } from 'mcp-pruner/ledger/budgets.ts';
 import { Prices } from 'mcp-pruner/ledger/prices.ts';
+import { usageIn } from 'mcp-pruner/proxy/doors/exchange-usage.ts';
+import { factsOfUnread, usageFacts } from 'mcp-pruner/proxy/report/ledger-facts.ts';
+import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { aTurn } from '../../../test/contract/ledger-store.suite.ts';
@@ -210,7 +214,8 @@ describe('budgets', () => {
     expect(rate(lenient)).toBe(unknown);
     expect(rate(strict, 'nobody-knows')).toBeUndefined();
     expect(rate(strict, 'nobody-knows', 'gpt-5')).toBe(large);
-    expect(strict.billed(['nobody-knows'], undefined).inputDollars(1_000_000)).toBe(unknown);
+    const million = { input: 1_000_000, output: 0, read: null, written: null, written1h: null };
+    expect(strict.billed(['nobody-knows'], undefined, million)).toBeGreaterThan(large);
   });
 
   it('restart each month, warn once, and keep their figures during a store outage', async () => {
@@ -257,3 +262,68 @@ describe('budgets', () => {
     expect(await over('key_1', 'web')).toBeNull();
   });
 });
+
+describe('the dollars that a budget counts before the bill', () => {
+  const messages = { input_tokens: 1_000, output_tokens: 100 };
+  const chat = { prompt_tokens: 1_000, completion_tokens: 100 };
+  const answers: readonly (readonly [string, string, object])[] = [
+    ['flex', 'gpt-5', { service_tier: 'flex', choices: [], usage: chat }],
+    ['priority', 'gpt-5', { service_tier: 'priority', output: [], usage: messages }],
+    ['fast, in one country', 'claude-opus-5', { usage: { ...messages, speed: 'fast', inference_geo: 'us' } }],
+    ['three searches', 'claude-opus-5', { usage: { ...messages, server_tool_use: { web_search_requests: 3 } } }],
+    ['searches among items', 'gpt-5', { output: [{ type: 'web_search_call' }], usage: messages }],
+    [
+      'caches of both lifetimes',
+      'claude-opus-5',
+      {
+        usage: {
+          ...{ ...messages, cache_read_input_tokens: 5_000, cache_creation_input_tokens: 900 },
+          cache_creation: { ephemeral_5m_input_tokens: 400, ephemeral_1h_input_tokens: 500 },
+        },
+      },
+    ],
+    [
+      'reasoning beside the completion',
+      'grok-4',
+      { choices: [], usage: { ...chat, total_tokens: 3_900, completion_tokens_details: { reasoning_tokens: 2_800 } } },
+    ],
+    [
+      'a compaction by the provider',
+      'claude-opus-5',
+      {
+        usage: {
+          ...messages,
+          iterations: [
+            { type: 'compaction', input_tokens: 180_000, output_tokens: 3_500 },
+            { type: 'message', ...messages },
+          ],
+        },
+      },
+    ],
+    ['a cost of its own and no price', 'nobody-knows', { choices: [], usage: { ...chat, cost: 0.0123 } }],
+    ['neither a cost nor a price', 'nobody-knows', { choices: [], usage: chat }],
+  ];
+
+  it.each(answers)('are those of the bill: %s', (_, model, answer) => {
+    const reader = new AnswerReader();
+    reader.event(Buffer.from(JSON.stringify({ model, ...answer })));
+    const read = reader.end();
+    const measured = usageIn(read, { in: 4_000, out: 400 }, false);
+    const cloud = undefined;
+    const prices = new Prices(installed);
+    const billing = new Billing({ prices, onFailure: expect.unreachable }, new Map(), [], 0);
+    const about = { requestId: 'r', project: 'web', wire: 'unread', cloud, keyId: 'key_1', client: undefined, model };
+    billing.bill({
+      ...{ ...factsOfUnread(about, 4_000), atMs: 0, usage: usageFacts(read.usage) },
+      metered: { model, output: measured.billed.output ?? 0 },
+    });
+    const [bill] = billing.billed;
+    expect(bill?.turn.dollars).toBeGreaterThan(0);
+    expect(budgetsOf(ofOne, { prices }).billed([model], cloud, measured.billed)).toBeCloseTo(
+      bill?.turn.dollars ?? 0,
+      9,
+    );
+  });
+});
+
+const ofOne = [{ of: 'key', name: 'key_1', dollars: 10 }] as const;

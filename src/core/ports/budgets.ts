@@ -1,4 +1,4 @@
-import type { TokenCounts } from './ledger.ts';
+import type { ReportedUsage } from './request-facts.ts';
 
 /** Monthly limit (UTC) of a key or a project, in dollars. */
 export interface Budget {
@@ -19,7 +19,6 @@ export interface OverBudget {
 export interface Quote {
   /** Upper bound for the cost of the input, assuming no cache reads, in dollars. */
   inputDollars(tokens: number): number;
-  dollarsOf(tokens: TokenCounts): number;
 }
 
 /** A request that needs a reservation in a budget. */
@@ -55,8 +54,11 @@ export interface BudgetGate {
    * requests are refused.
    */
   quote(models: readonly string[], cloud: string | undefined): Quote | null;
-  /** The price of a forwarded request: that of the first model with a price, otherwise the ceiling. */
-  billed(models: readonly string[], cloud: string | undefined): Quote;
+  /**
+   * The dollars of an answered request as the ledger bills them: by the first model with a price and as it was served;
+   * without a price by the cost that the answer reports, otherwise at the ceiling.
+   */
+  billed(models: readonly string[], cloud: string | undefined, usage: ReportedUsage): number;
   /**
    * Reserves dollars for a request: the largest recent bill of its key or project, but at least the request's own
    * estimate. Until the first bill is known, requests run one at a time. Never rejects.

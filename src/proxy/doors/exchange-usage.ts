@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
+import type { ReportedUsage } from '../../core/ports/request-facts.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
+import { usageFacts } from '../report/ledger-facts.ts';
 import { hasFailed } from '../report/request-report.ts';
 
 /** Used to estimate answers without reported usage. */
@@ -20,16 +22,18 @@ export function asksModel(path: string): boolean {
 
 /** The usage of an exchange, and where the figures come from. */
 export interface MeasuredUsage extends ExchangeUsage {
-  /** Part of `cacheWritten` with a one-hour lifetime. */
-  readonly cacheWritten1h: number;
+  /** What is billed, further model calls of the request apart; estimated from the sizes if the answer reports nothing. */
+  readonly billed: ReportedUsage;
   /** Whether the provider reported the usage; otherwise it is estimated from the bytes of request and answer. */
   readonly isReported: boolean;
 }
 
-const NOTHING: MeasuredUsage = {
-  ...{ tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, cacheWritten1h: 0 },
-  ...{ model: null, isReported: false },
-};
+const NOTHING = estimated(0, 0);
+
+function estimated(input: number, output: number, model: string | null = null): MeasuredUsage {
+  const billed = { input, output, read: null, written: null, written1h: null };
+  return { tokensIn: input, tokensOut: output, cacheRead: 0, cacheWritten: 0, billed, model, isReported: false };
+}
 
 /**
  * The usage that an answer reports, or else an estimate from the sizes of request and answer; nothing for an error. The
@@ -40,18 +44,19 @@ const NOTHING: MeasuredUsage = {
 export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCut: boolean): MeasuredUsage {
   if (hasFailed(answer)) return NOTHING;
   const { usage, model } = answer;
-  const [tokensIn, output] = [bytes.in, answer.textBytes || bytes.out].map((size) => Math.ceil(size / BYTES_PER_TOKEN));
-  const { promptTokens = 0, completionTokens, cachedTokens, cacheWriteTokens, cacheWrite1hTokens } = usage ?? {};
-  const { besides } = usage ?? {};
-  if (!usage || (promptTokens ?? 0) + (completionTokens ?? 0) === 0) {
-    return { ...NOTHING, model, tokensIn: tokensIn ?? 0, tokensOut: output ?? 0 };
-  }
+  const [input = 0, output = 0] = [bytes.in, answer.textBytes || bytes.out].map((size) =>
+    Math.ceil(size / BYTES_PER_TOKEN),
+  );
+  const { promptTokens = 0, completionTokens, cachedTokens, cacheWriteTokens, besides } = usage ?? {};
+  const facts = usageFacts(usage);
+  if (facts === null || (promptTokens ?? 0) + (completionTokens ?? 0) === 0) return estimated(input, output, model);
+  const tokensOut = Math.max(completionTokens ?? 0, isCut ? output : 0);
   return {
     tokensIn: (promptTokens ?? 0) + (besides?.input ?? 0),
-    tokensOut: Math.max(completionTokens ?? 0, isCut ? (output ?? 0) : 0) + (besides?.output ?? 0),
+    tokensOut: tokensOut + (besides?.output ?? 0),
     cacheRead: (cachedTokens ?? 0) + (besides?.read ?? 0),
     cacheWritten: (cacheWriteTokens ?? 0) + (besides?.written ?? 0),
-    cacheWritten1h: (cacheWrite1hTokens ?? 0) + (besides?.written1h ?? 0),
+    billed: { ...facts, output: tokensOut },
     ...{ model, isReported: true },
   };
 }
@@ -102,7 +107,7 @@ export class UsageWatch {
     if (statusCode >= 400) return NOTHING;
     const input = Math.ceil(requestBytes / BYTES_PER_TOKEN);
     const { bytes, isEncoded } = this.tap;
-    if (bytes === 0) return { ...NOTHING, tokensIn: this.#req.complete ? input : 0 };
+    if (bytes === 0) return estimated(this.#req.complete ? input : 0, 0);
     const out = isEncoded ? bytes * EXPANSION : bytes;
     return usageIn(await this.tap.end(), { in: requestBytes, out }, !writableFinished);
   }

@@ -71,7 +71,7 @@ export class Meter {
   async bill(hasFacts: boolean): Promise<MeteredFacts> {
     const usage = await this.#usage();
     if (!hasFacts) this.#bill(usage);
-    return { model: usage.model ?? '', output: usage.tokensOut };
+    return { model: usage.model ?? '', output: usage.billed.output ?? 0 };
   }
 
   async #usage(): Promise<MeasuredUsage> {
@@ -79,15 +79,12 @@ export class Meter {
     return this.#options.usage.measured(this.#options.asked.bytes);
   }
 
-  #dollarsOf({ tokensIn, tokensOut, cacheRead, cacheWritten, cacheWritten1h, model }: MeasuredUsage): number {
+  /** The dollars that the ledger will bill, by the same models in the same order. */
+  #dollarsOf({ billed, model }: MeasuredUsage): number {
     const { budgets, asked, cloud } = this.#options;
-    return budgets.billed([...(model === null ? [] : [model]), ...asked.models], cloud).dollarsOf({
-      fresh: Math.max(0, tokensIn - cacheRead - cacheWritten),
-      write5m: Math.max(0, cacheWritten - cacheWritten1h),
-      write1h: cacheWritten1h,
-      read: cacheRead,
-      output: tokensOut,
-    });
+    const answered = model === null ? [] : [model];
+    const models = this.#handled ? [...asked.models, ...answered] : [...answered, ...asked.models];
+    return budgets.billed(models, cloud, billed);
   }
 
   /** Bills the request by the usage of the exchange, without a conversation. */
@@ -100,18 +97,8 @@ export class Meter {
     ledger.request({
       ...factsOfUnread({ ...about, model: usage.model ?? named }, asked.bytes),
       atMs: clock.nowMs(),
-      usage: usage.isReported ? reportedOf(usage) : null,
-      metered: { model: named, output: usage.tokensOut },
+      usage: usage.isReported ? usage.billed : null,
+      metered: { model: named, output: usage.billed.output ?? 0 },
     });
   }
-}
-
-function reportedOf(usage: MeasuredUsage): RequestFacts['usage'] {
-  return {
-    input: usage.tokensIn,
-    output: usage.tokensOut,
-    read: usage.cacheRead,
-    written: usage.cacheWritten,
-    written1h: usage.cacheWritten1h,
-  };
 }
