@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { change } from '../../src/store/sql/steps.ts';
 import { driverFile, sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
@@ -130,6 +131,70 @@ describe('a store whose file is locked by another process', () => {
     lock.close();
     expect(await commit).toEqual({ missing: [], refused: [], known: [] });
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+  });
+});
+
+describe('a store that another process holds', () => {
+  const WAIT_MS = 400;
+
+  /** Milliseconds that commits take, one after the other. */
+  async function timesOf(store: ReturnType<typeof openStore>, names: readonly string[]): Promise<number[]> {
+    const times: number[] = [];
+    for (const name of names) {
+      const start = performance.now();
+      const commit = store.commit({ decisions: [aPrune(name, `text ${name}`)], touch: [] }, WAIT_MS);
+      await expect(commit).rejects.toMatchObject({ reason: 'locked' });
+      times.push(performance.now() - start);
+    }
+    return times;
+  }
+
+  it.each(['IMMEDIATE', 'EXCLUSIVE'])('is waited for once by requests, not by each (BEGIN %s)', async (kind) => {
+    const path = tempPath();
+    const store = openStore(path);
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    const other = new Database(path, { timeout: 0 });
+    afterwards(() => other.close());
+    other.exec(`BEGIN ${kind}`);
+    const [first = 0, ...others] = await timesOf(store, ['b', 'c', 'd', 'e']);
+    expect(first).toBeGreaterThanOrEqual(WAIT_MS - 5);
+    expect(Math.min(...others)).toBeLessThan(first / 2);
+    other.exec('COMMIT');
+    await store.commit({ decisions: [aPrune('f', 'more')], touch: [] }, WAIT_MS);
+    expect(await store.findOriginal(pruneIdOf('f'))).toBe('more');
+  });
+
+  it('is waited for again once it could be written', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    const other = new Database(path, { timeout: 0 });
+    afterwards(() => other.close());
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    for (const names of [
+      ['b', 'c'],
+      ['d', 'e'],
+      ['f', 'g'],
+      ['h', 'i'],
+    ]) {
+      other.exec('BEGIN IMMEDIATE');
+      const [first = 0, second = 0] = await timesOf(store, names);
+      expect([first >= WAIT_MS - 5, second < first]).toEqual([true, true]);
+      other.exec('COMMIT');
+      await store.commit({ decisions: [aPrune(`after ${names[0]}`, 'more')], touch: [] }, WAIT_MS);
+    }
+  });
+
+  it('is waited for in the background as before', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    const lock = await lockedByAnotherProcess(path);
+    await timesOf(store, ['b']);
+    const written = store.sql.write(() => change("DELETE FROM event WHERE kind = 'none'"), { background: 'events' });
+    await new Promise((resolve) => setTimeout(resolve, 200)); // longer than a request waits now
+    await lock.release();
+    await written;
+    expect(store.problem()).toBeNull();
   });
 });
 

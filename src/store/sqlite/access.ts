@@ -13,6 +13,8 @@ const READ_WAIT_MS = 250;
 const WRITE_WAIT_MS = 2_000;
 /** Wait off the request path, long enough for a backup or an inspection of the file. */
 export const BACKGROUND_WAIT_MS = 5_000;
+/** Wait of a write after one that another process did not let through; longer than an ordinary transaction. */
+const LOCKED_WAIT_MS = 50;
 const MAX_PAUSE_MS = 20;
 /** Maximum number of pending uses written by one transaction on the request path. */
 const USES_PER_WRITE = 200;
@@ -112,7 +114,7 @@ export class Access implements Rows {
       this.#holder.worked(enlargesFile);
       return result;
     };
-    return this.attempt(waitMs, attempt, (cause) =>
+    return this.attempt(this.#patience(waitMs), attempt, (cause) =>
       this.#readonly ? this.#holder.failed(cause) : this.#holder.writeFailed(cause),
     );
   }
@@ -151,6 +153,12 @@ export class Access implements Rows {
         await sleep(Math.min(pauseMs, leftMs));
       }
     }
+  }
+
+  /** Requests wait for a locked file once. Until a write succeeds, further ones hardly wait, unless in the background. */
+  #patience(waitMs: number): number {
+    const isLocked = this.#holder.writeFailure?.error.reason === 'locked';
+    return isLocked && waitMs !== BACKGROUND_WAIT_MS ? Math.min(waitMs, LOCKED_WAIT_MS) : waitMs;
   }
 
   /** Like `attempt`, but with the connection itself and outside a transaction. */
