@@ -50,6 +50,7 @@ export class Connection {
   readonly #beginRead;
   readonly #commit;
   readonly #rollback;
+  readonly #newGeneration;
   readonly #changes;
   readonly #dataVersion;
 
@@ -72,6 +73,7 @@ export class Connection {
       this.#beginRead = this.db.prepare('BEGIN');
       this.#commit = this.db.prepare('COMMIT');
       this.#rollback = this.db.prepare('ROLLBACK');
+      this.#newGeneration = this.db.prepare("UPDATE meter SET value = value + 1 WHERE name = 'deleted_generation'");
       this.#changes = this.db.prepare<[], number>('SELECT total_changes()').pluck();
       this.#dataVersion = this.db.prepare<[], number>('PRAGMA data_version').pluck();
       this.#sides = SIDE_FILES.map((side) => ({ path: path + side, identity: identity(path + side) }));
@@ -93,13 +95,35 @@ export class Connection {
 
   #transaction<T>(begin: Database.Statement, work: (tables: Tables) => T): T {
     begin.run();
+    let isCommitting = false;
     try {
       const result = work(this.tables);
+      isCommitting = true;
       this.#commit.run();
       return result;
     } catch (cause) {
-      if (this.db.inTransaction) this.#rollback.run(); // after a full disk, SQLite has already rolled back
+      this.#rollBack();
+      if (isCommitting && begin === this.#begin) this.#overwriteFailedCommit();
       throw cause;
+    }
+  }
+
+  #rollBack(): void {
+    if (this.db.inTransaction) this.#rollback.run(); // after a full disk, SQLite has already rolled back
+  }
+
+  /**
+   * Writes another commit over one that failed. If only its last sync failed, it is whole in the write-ahead log, and
+   * the next process to open the file would find what the caller believes was never stored. The other one only makes processes
+   * look up again what they have cached; SQLite writes no row that does not change.
+   */
+  #overwriteFailedCommit(): void {
+    try {
+      this.#begin.run();
+      this.#newGeneration.run();
+      this.#commit.run();
+    } catch {
+      this.#rollBack(); // its sync fails as well, but its first page is written
     }
   }
 
