@@ -20,7 +20,12 @@ const PATIENCE_MS = 30_000;
 /** A request's body in plain JSON, or the reason why it must be forwarded unread. */
 export type DecodedBody =
   | { readonly kind: 'plain'; readonly body: Buffer; readonly release: () => void }
-  | { readonly kind: 'unread'; readonly reason: FallbackCode };
+  | {
+      readonly kind: 'unread';
+      readonly reason: FallbackCode;
+      /** Whether a model may have answered in the conversation; `false` if the whole body was searched in vain. */
+      readonly mayBeAnswered: boolean;
+    };
 
 /** An encoded body. */
 export interface EncodedBody {
@@ -46,6 +51,8 @@ export interface BodyDecoderOptions {
 interface Measured {
   readonly size: number;
   readonly pieces: readonly Buffer[] | null;
+  /** Whether dropped parts hold signs of an answer. */
+  readonly mayBeAnswered: boolean;
   readonly release: () => void;
 }
 
@@ -78,9 +85,9 @@ export class BodyDecoder {
     try {
       const measured = await this.#inSlot(encoded, () => this.#measure(encoded, name));
       if (measured === null) return unread('overloaded');
-      const { pieces, size, release } = measured;
+      const { pieces, size, mayBeAnswered, release } = measured;
       if (pieces !== null) return { kind: 'plain', body: Buffer.concat(pieces, size), release };
-      return await this.#decodeLarge(encoded, name, size);
+      return (await this.#decodeLarge(encoded, name, size)) ?? unread('overloaded', mayBeAnswered);
     } catch {
       return unread('encoding_not_understood');
     }
@@ -94,6 +101,7 @@ export class BodyDecoder {
       for (const give of taken.splice(0)) give();
     };
     let pieces: Buffer[] | null = [];
+    const signs = new AnswerSigns();
     let room = 0;
     const grow = (size: number): boolean => {
       if (size > FREE_BYTES) return false;
@@ -111,7 +119,9 @@ export class BodyDecoder {
         size += piece.length;
         if (size > limit) throw new RangeError('the decoded body would be too large');
         if (pieces !== null && grow(size)) pieces.push(piece);
-        else if (pieces !== null) {
+        else {
+          for (const dropped of pieces ?? []) signs.add(dropped);
+          signs.add(piece);
           pieces = null;
           release();
         }
@@ -120,13 +130,14 @@ export class BodyDecoder {
       release();
       throw cause;
     }
-    return { size, pieces, release };
+    return { size, pieces, mayBeAnswered: signs.found, release };
   }
 
-  async #decodeLarge(encoded: EncodedBody, name: string, size: number): Promise<DecodedBody> {
+  /** @returns `null` if there is no memory */
+  async #decodeLarge(encoded: EncodedBody, name: string, size: number): Promise<DecodedBody | null> {
     const { body, holder, isReserved } = encoded;
     const release = isReserved ? () => {} : await this.#options.largeBodies.take(size, PATIENCE_MS, holder);
-    if (release === null) return unread('overloaded');
+    if (release === null) return null;
     const decoded = await this.#inSlot(encoded, async () => {
       const whole = Buffer.allocUnsafeSlow(size);
       let at = 0;
@@ -140,7 +151,7 @@ export class BodyDecoder {
     });
     if (decoded !== null) return { kind: 'plain', body: decoded, release };
     release();
-    return unread('overloaded');
+    return null;
   }
 
   /** Runs one of a few decoders; `null` if none becomes free in time. */
@@ -151,8 +162,26 @@ export class BodyDecoder {
   }
 }
 
-function unread(reason: FallbackCode): DecodedBody {
-  return { kind: 'unread', reason };
+function unread(reason: FallbackCode, mayBeAnswered = true): DecodedBody {
+  return { kind: 'unread', reason, mayBeAnswered };
+}
+
+/** Words in the roles or types of what a model made, on the wires whose history may be bound. */
+const SIGNS = ['assistant', '_call', 'reasoning', 'previous_response_id'];
+const MAX_SIGN_BYTES = Math.max(...SIGNS.map((sign) => sign.length));
+
+/** Searches a body that is not kept for signs of an answer. */
+class AnswerSigns {
+  found = false;
+  /** The end of the piece before: a sign may lie across two pieces. */
+  #tail = Buffer.alloc(0);
+
+  add(piece: Buffer): void {
+    if (this.found) return;
+    const bytes = Buffer.concat([this.#tail, piece]);
+    this.found = SIGNS.some((sign) => bytes.includes(sign));
+    this.#tail = bytes.subarray(1 - MAX_SIGN_BYTES);
+  }
 }
 
 /** @throws Error if the bytes are broken, or what `onPiece` throws */

@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { SLICE, zstdStart, zstdStream } from './zstd.ts';
+import { SLICE, zstdStart, zstdStream, zstdWindow } from './zstd.ts';
 
 /** Whether an encoded text is a complete request, where a missing end is an error, or an answer that may break off. */
 export type Completeness = 'whole' | 'partial';
@@ -21,13 +21,19 @@ const PARTIAL = { finishFlush: zlib.constants.Z_SYNC_FLUSH };
 const PARTIAL_BROTLI = { finishFlush: zlib.constants.BROTLI_OPERATION_FLUSH };
 
 interface Encoding {
+  /** Memory that a decoder of a text with this beginning may need, in bytes. @throws if the first bytes are broken */
+  readonly window: (start: Buffer) => number;
   /** @param start - the first bytes; all of them if the text is `whole` */
   readonly stream: (start: Buffer, completeness: Completeness) => Transform;
   /** Decodes the beginning of an answer at once. @throws if the bytes are broken or too large */
   readonly start: (bytes: Buffer, maxOutputLength: number) => Buffer;
 }
 
+/** A window of 32 KiB (RFC 1951 §2) and the decoder's tables. */
+const DEFLATE_BYTES = 64 * 1024;
+
 const gzip: Encoding = {
+  window: () => DEFLATE_BYTES,
   stream: (_, completeness) => zlib.createGunzip(completeness === 'partial' ? PARTIAL : SLICE),
   start: (bytes, maxOutputLength) => zlib.gunzipSync(bytes, { ...PARTIAL, maxOutputLength }),
 };
@@ -39,6 +45,7 @@ const encodings = new Map<string, Encoding>([
   [
     'deflate',
     {
+      window: () => DEFLATE_BYTES,
       stream(start, completeness) {
         const options = completeness === 'partial' ? PARTIAL : SLICE;
         return hasZlibHeader(start) ? zlib.createInflate(options) : zlib.createInflateRaw(options);
@@ -50,12 +57,23 @@ const encodings = new Map<string, Encoding>([
   [
     'br',
     {
+      window: brotliWindow,
       stream: (_, completeness) => zlib.createBrotliDecompress(completeness === 'partial' ? PARTIAL_BROTLI : SLICE),
       start: (bytes, maxOutputLength) => zlib.brotliDecompressSync(bytes, { ...PARTIAL_BROTLI, maxOutputLength }),
     },
   ],
-  ['zstd', { stream: (start, completeness) => zstdStream(start, completeness), start: zstdStart }],
+  ['zstd', { window: zstdWindow, stream: (start, completeness) => zstdStream(start, completeness), start: zstdStart }],
 ]);
+
+/** The window that the first bits declare (RFC 7932 §9.1). */
+function brotliWindow(start: Buffer): number {
+  const [first = 0] = start;
+  if ((first & 1) === 0) return 2 ** 16;
+  const large = (first >> 1) & 0b111;
+  if (large !== 0) return 2 ** (17 + large);
+  const small = (first >> 4) & 0b111;
+  return 2 ** (small === 0 ? 17 : 8 + small);
+}
 
 /** The deflate method in a zlib header (RFC 1950 §2.2). */
 const DEFLATED = 8;
@@ -68,6 +86,17 @@ function hasZlibHeader(start: Buffer): boolean {
 /** Whether an encoding can be decoded; `false` if the text is not encoded. */
 export function isDecodable(encoding: string): boolean {
   return encodings.has(encoding);
+}
+
+/**
+ * Memory that a decoder may need for its window, in bytes. A decoder keeps it until its text has ended.
+ *
+ * @param encoding - an encoding for which `isDecodable` is true
+ * @param start - the first bytes
+ * @throws Error if they are broken
+ */
+export function windowBytes(encoding: string, start: Buffer): number {
+  return encodings.get(encoding)?.window(start) ?? 0;
 }
 
 /**

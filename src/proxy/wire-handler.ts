@@ -261,7 +261,8 @@ class WireExchange {
     const sinceMs = performance.now();
     const decoded = await this.#decode(original, isReserved);
     if (decoded.kind === 'unread') {
-      if (decoded.reason === 'overloaded' && this.#asksToRetryUnread(sinceMs)) return;
+      const mayRetry = decoded.reason === 'overloaded' && decoded.mayBeAnswered;
+      if (mayRetry && this.#asksToRetryUnread(sinceMs)) return;
       this.#reporter.fallbacks.push(decoded.reason);
       return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }

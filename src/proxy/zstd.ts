@@ -151,12 +151,17 @@ function checkStart(start: Buffer, completeness: Completeness): void {
   if (behindBlocks(start, end) + checksum !== start.length) throw new Error('expected exactly one complete frame');
 }
 
+/** Memory for the window of a frame, in bytes. @throws Error if its header is broken or requires too much memory */
+export function zstdWindow(start: Buffer): number {
+  return headerOf(start).window;
+}
+
 /**
  * Checks a frame's header, because the decoder allocates the declared memory before it reads on.
  *
- * @returns the header's end, and the size of the checksum after the blocks
+ * @returns the header's end, the size of the checksum after the blocks, and the size of the window
  */
-function headerOf(body: Buffer): { readonly end: number; readonly checksum: number } {
+function headerOf(body: Buffer): { readonly end: number; readonly checksum: number; readonly window: number } {
   if (body.readUInt32LE(0) !== MAGIC) throw new Error('not a zstd frame');
   const descriptor = body.readUInt8(4);
   if ((descriptor & 0b1011) !== 0) throw new Error('the frame requires a dictionary or an unsupported feature');
@@ -164,10 +169,11 @@ function headerOf(body: Buffer): { readonly end: number; readonly checksum: numb
   const sizeAt = single ? 5 : 6;
   const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
   const size = contentSize(body, sizeAt, sizeBytes);
-  if (single ? size > MAX_SEGMENT_BYTES : windowBytes(body.readUInt8(5)) > MAX_WINDOW_BYTES) {
+  const window = single ? size : windowBytes(body.readUInt8(5));
+  if (window > (single ? MAX_SEGMENT_BYTES : MAX_WINDOW_BYTES)) {
     throw new RangeError('the frame requires a window that is too large');
   }
-  return { end: sizeAt + sizeBytes, checksum: (descriptor & 0b100) === 0 ? 0 : CHECKSUM_BYTES };
+  return { end: sizeAt + sizeBytes, checksum: (descriptor & 0b100) === 0 ? 0 : CHECKSUM_BYTES, window };
 }
 
 /** RFC 8878 §3.1.1.1.2 */

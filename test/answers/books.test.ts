@@ -13,6 +13,7 @@ import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
+import { send } from '../helpers/wire.ts';
 import { zstdStored } from '../helpers/zstd-frame.ts';
 import { type AnswerCase, CASES, dataOf, named } from './cases.ts';
 
@@ -253,6 +254,30 @@ describe('large requests that end together', () => {
     await proxy.stop();
     const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
     expect(totals).toMatchObject({ requests: count });
+  });
+});
+
+/** A request of some ten thousand tokens. */
+const BIG = Buffer.from(
+  JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'word '.repeat(10_000) }] }),
+);
+
+describe('an answer that cannot be decoded', () => {
+  it('is billed by its size, and counted', async () => {
+    const window = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0xa0, 1, 0, 0]); // 1 GiB
+    const { proxy } = await setUp((_request, res) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'zstd' }).end(window);
+    });
+    const headers = { 'accept-encoding': 'zstd' };
+    const answer = await send(`${proxy.url}/v1/chat/completions`, { method: 'POST', headers, body: BIG });
+    expect(answer.body.equals(window)).toBe(true);
+    expect(await proxy.requestLines(1)).toMatchObject([{ fallbacks: ['answer_not_read'] }]);
+    const health = (await (await fetch(`${proxy.url}/health`)).json()) as Record<string, unknown>;
+    expect(health).toMatchObject({ status: 'healthy', not_understood: { answer_not_read: 1 } });
+    await proxy.stop();
+    const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: 1, estimated: 1 });
+    expect(totals.dollars).toBeGreaterThan(0);
   });
 });
 

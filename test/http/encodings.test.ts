@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AnswerDecoder } from '../../src/proxy/answer-decoder.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { BodyDecoder, type EncodedBody } from '../../src/proxy/decode-body.ts';
@@ -201,7 +201,7 @@ describe('the decoder of request bodies', () => {
       const encode = encoders.find(([encoding]) => encoding === name)?.[1] ?? gzipSync;
       const whole = encode(conversationText(9 * MB));
       for (const bytes of [Buffer.from('no such thing'), whole.subarray(0, -20), Buffer.alloc(0)]) {
-        expect(await decode(name, bytes)).toEqual({ kind: 'unread', reason: 'encoding_not_understood' });
+        expect(await decode(name, bytes)).toMatchObject({ kind: 'unread', reason: 'encoding_not_understood' });
         expect([received.now, largeBodies.now]).toEqual([0, 0]);
       }
     },
@@ -246,6 +246,100 @@ describe('the decoder of request bodies', () => {
     expect(text.length / gzipSync(text).length).toBeLessThan(100);
     expect(await decode('gzip', gzipSync(text))).toMatchObject({ kind: 'plain' });
     expect(await decode('gzip', gzipSync(text), { maxBytes: 19 * MB })).toMatchObject({ kind: 'unread' });
+  });
+});
+
+describe('a body without memory', () => {
+  it.each([
+    ['', false],
+    ['"role": "assistant"', true],
+    ['"type": "function_call"', true],
+    ['"previous_response_id": "1"', true],
+  ])('says whether a model may have answered in it: %s', async (sign, mayBeAnswered) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const { received, largeBodies, decode } = bodyDecoder();
+      await Promise.all([received.take(64 * MB, 0), largeBodies.take(64 * MB, 0)]);
+      // wherever the sign lies between two slices of the decoder
+      for (const at of [0, 256 * 1024 - 5, 3 * MB, 9 * MB]) {
+        const text = conversationText(10 * MB);
+        text.write(sign, at);
+        const result = decode('gzip', gzipSync(text, { level: 1 }));
+        await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: 30_000 });
+        vi.advanceTimersByTime(30_000);
+        expect(await result).toEqual({ kind: 'unread', reason: 'overloaded', mayBeAnswered });
+      }
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('the windows of answers', () => {
+  const TEXT = conversationText(200_000);
+  /** The window's size is in the first bits of a text. */
+  const encodedWith = (bits: number): Buffer =>
+    brotliCompressSync(TEXT, { params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: bits } });
+
+  function open(encoding: string, windows: WatchedBudget) {
+    const pieces: Buffer[] = [];
+    const decoder = new AnswerDecoder(encoding, (piece) => pieces.push(Buffer.from(piece)), windows);
+    return { decoder, decoded: () => Buffer.concat(pieces) };
+  }
+
+  it.each<readonly [string, Buffer, number]>([
+    ...[10, 15, 16, 17, 18, 22, 24].map((bits) => ['br', encodedWith(bits), 2 ** bits] as const),
+    ['zstd', zstdStored(TEXT), 2 * MB],
+    ['gzip', gzipSync(TEXT), 64 * 1024],
+  ])('take memory until the answer has ended: %s', async (encoding, encoded, window) => {
+    const windows = new WatchedBudget(64 * MB);
+    const { decoder, decoded } = open(encoding, windows);
+    decoder.data(encoded);
+    await decoder.end();
+    expect([windows.most, windows.now, decoder.isUnread]).toEqual([window, 0, false]);
+    expect(decoded().equals(TEXT)).toBe(true);
+  });
+
+  it('are opened later if there is no memory, and all answers are read', async () => {
+    const windows = new WatchedBudget(32 * MB);
+    const encoded = encodedWith(24);
+    const answers = Array.from({ length: 9 }, () => open('br', windows));
+    for (let at = 0; at < encoded.length; at += 9_000) {
+      for (const { decoder } of answers) decoder.data(encoded.subarray(at, at + 9_000));
+    }
+    await Promise.all(answers.map(({ decoder }) => decoder.end()));
+    for (const { decoder, decoded } of answers)
+      expect([decoder.isUnread, decoded().equals(TEXT)]).toEqual([false, true]);
+    expect([windows.most, windows.now]).toEqual([32 * MB, 0]);
+  });
+
+  it('are given up if no memory becomes free, or if too much waits', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const windows = new WatchedBudget(16 * MB);
+      const release = await windows.take(16 * MB, 0);
+      const [short, long] = [open('br', windows), open('br', windows)];
+      short.decoder.data(encodedWith(24));
+      for (let i = 0; i < 20; i++) long.decoder.data(Buffer.alloc(64 * 1024, 0x0f));
+      expect([short.decoder.isUnread, long.decoder.isUnread]).toEqual([false, true]);
+      const ended = Promise.all([short.decoder.end(), long.decoder.end()]);
+      vi.advanceTimersByTime(30_000);
+      await ended;
+      expect(short.decoder.isUnread).toBe(true);
+      release?.();
+      expect(windows.now).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('do not keep the memory of a broken answer', async () => {
+    const windows = new WatchedBudget(64 * MB);
+    const encoded = encodedWith(24).fill(0xff, 5_000);
+    const { decoder } = open('br', windows);
+    decoder.data(encoded);
+    await decoder.end();
+    expect([windows.now, decoder.isUnread]).toEqual([0, true]);
   });
 });
 

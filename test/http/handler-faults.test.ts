@@ -126,6 +126,20 @@ describe('a request that finds no room in memory', () => {
     expect(upstream.last.body.equals(BODY)).toBe(true);
   });
 
+  it('passes unread once it was searched for an answer of a model in vain', async () => {
+    const headers = { 'content-encoding': 'gzip' };
+    for (const [mayBeAnswered, expected] of [
+      [true, 503],
+      [false, 200],
+    ] as const) {
+      const decoder = { decode: async () => ({ kind: 'unread', reason: 'overloaded', mayBeAnswered }) as const };
+      const over = { dialect: anthropicMessages, decoder, refusals: new HistoryRefusals() };
+      const { url, upstream } = await startHandler(over);
+      expect((await send(url, { method: 'POST', headers, body: BODY })).status).toBe(expected);
+      expect(upstream.requests.map(({ body }) => body.equals(BODY))).toEqual(expected === 200 ? [true] : []);
+    }
+  });
+
   it('passes unread if nothing verifies it, or if nothing in it could have been cut', async () => {
     const small = Buffer.from('{"model":"m","messages":[]}');
     for (const [over, sent] of [

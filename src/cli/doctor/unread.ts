@@ -16,6 +16,13 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     ['bodies passed unread: they are not requests of the wire of their path', 'look for their requestId in the log'],
   ],
   [
+    'answer_not_read',
+    [
+      'answers were compressed in an unknown way, decode to far more than their size, or found no memory',
+      'clients got them unchanged, but they may be billed by their size; give the process a larger heap',
+    ],
+  ],
+  [
     'odd_usage',
     [
       'answers reported more tokens than any model can read or write, and were billed by their size',

@@ -59,6 +59,10 @@ export const fallbackTable = {
     about: 'the model wrote a marker of a cut into a file',
     hint: 'The call was not blocked. The lines behind the marker are missing in that file: recover them with the id in the marker.',
   },
+  answer_not_read: {
+    about: 'the answer was compressed in an unknown way, decodes to far more than its size, or found no memory',
+    hint: 'The client got it unchanged. If its usage was not read, the request is billed by its size.',
+  },
   odd_usage: {
     about: 'the provider reported more tokens than any model can read or write',
     hint: 'The count was ignored, and the request billed by its size.',

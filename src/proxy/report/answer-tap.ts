@@ -19,6 +19,11 @@ export class AnswerTap {
     if (isDecodable(encoding)) this.#decoder = new AnswerDecoder(encoding, (decoded) => this.#reader.data(decoded));
   }
 
+  /** Whether the answer could not be decoded, at least in part. */
+  get isUnread(): boolean {
+    return this.bytes > 0 && this.isEncoded && (this.#decoder?.isUnread ?? true);
+  }
+
   data(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (this.#decoder) this.#decoder.data(chunk);
@@ -27,12 +32,12 @@ export class AnswerTap {
 
   /** Facts reported by the finished answer; a promise if it is compressed. Never throws or rejects. */
   end(): Answer | Promise<Answer> {
-    this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#reader.end()) : this.#plainEnd();
+    this.#answer ??= this.#decoder ? this.#decoder.end().then(() => this.#read()) : this.#read();
     return this.#answer;
   }
 
-  #plainEnd(): Answer {
+  #read(): Answer {
     const answer = this.#reader.end();
-    return this.isEncoded && this.bytes > 0 ? { ...answer, isEmpty: false } : answer;
+    return this.isUnread ? { ...answer, isEmpty: false, isUnread: true } : answer;
   }
 }

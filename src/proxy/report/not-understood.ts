@@ -12,6 +12,7 @@ const REASONS = new Set([
   'signed_by_client',
   'asked_to_retry',
   'history_raw',
+  'answer_not_read',
   'odd_usage',
 ]);
 

@@ -83,6 +83,7 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
   const { facts, fallbacks } = report;
   const answerTokens = answer.textBytes / BYTES_PER_TOKEN;
   const isCut = report.end === 'client_gone' || report.upstreamError !== null;
+  if (answer.isUnread === true) fallbacks.push('answer_not_read' satisfies FallbackCode);
   if (reports.hasOddCounts) fallbacks.push('odd_usage' satisfies FallbackCode);
   if (reports.prefixMismatches > 0) fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
   return {

@@ -181,6 +181,8 @@ export interface Answer {
   readonly textBytes: number;
   /** The whole answer could be read and holds neither usage nor anything that the model made. */
   readonly isEmpty?: boolean;
+  /** The answer was compressed, and at least a part of it could not be decoded. */
+  readonly isUnread?: boolean;
 }
 
 /**
