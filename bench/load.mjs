@@ -13,7 +13,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
  * @param {string} entry - its path
  */
 export async function load(entry) {
-  const outDir = join(root, 'node_modules', '.cache', 'mcp-pruner-bench');
+  // two levels below the root, like the program: from there it finds the folder `config`
+  const outDir = join(root, 'node_modules', '.mcp-pruner-bench');
   await mkdir(outDir, { recursive: true });
   const file = join(outDir, `${basename(dirname(entry))}-${basename(entry, '.ts')}-${process.pid}.mjs`);
   const bundle = await rolldown({

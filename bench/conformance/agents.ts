@@ -32,13 +32,17 @@ export interface Ground {
   readonly url: () => string;
   /** Whether single requests switch the proxy off by its header. */
   readonly hasHeader: boolean;
+  /** Tasks end often, and single requests switch the proxy off seldom. */
+  readonly hasSeams: boolean;
+  /** Resolves once the proxy can be reached. */
+  readonly ready: () => Promise<void>;
   /** Further headers that the proxy needs. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** The next answer of the model, decided by the seed of a step. */
-function scriptOf(random: Random): Script {
-  const count = random.pick([0, 1, 1, 1, 2, 3]);
+function scriptOf(random: Random, hasSeams: boolean): Script {
+  const count = random.pick(hasSeams ? [0, 0, 1, 1, 2] : [0, 1, 1, 1, 2, 3]);
   const calls = random.list(count, () => {
     const name = random.pick(['bash', 'read_file', 'grep', 'list_dir']);
     return { name, args: { target: name === 'bash' ? random.pick(COMMANDS) : random.pick(FILES) } };
@@ -84,8 +88,9 @@ export class Agent {
     if (this.failed !== '') return;
     const random = new Random(seed);
     this.#speak(random);
-    this.at.script = scriptOf(random);
-    const isOff = random.once(8) && this.#ground.hasHeader;
+    const { hasSeams, hasHeader } = this.#ground;
+    this.at.script = scriptOf(random, hasSeams);
+    const isOff = random.once(hasSeams ? 30 : 8) && hasHeader;
     if (random.once(15)) await this.#abort();
     if (random.once(20)) this.#closeSocket();
     await this.#send(isOff);
@@ -191,6 +196,7 @@ export class Agent {
     this.wasOff ||= isOff;
     let status = 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
+      await this.#ground.ready();
       status = await this.#try(isOff);
       if (status === 200) return this.#answered();
       if (this.#previous !== '' && !RETRIED.has(status)) {

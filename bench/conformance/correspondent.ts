@@ -24,6 +24,8 @@ export class Correspondent {
   /** Numbers of the requests with a summary that the provider refuses. */
   refuses: ReadonlySet<number> = new Set();
   #withSummary = 0;
+  /** Requests with a summary that were refused. */
+  refused = 0;
   readonly breaks: Break[] = [];
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();
@@ -41,7 +43,9 @@ export class Correspondent {
 
   /** Counts requests with a summary, and refuses some of them. */
   refusesSummary(body: Json): boolean {
-    return hasSummary(body) && this.refuses.has(++this.#withSummary);
+    const isRefused = hasSummary(body) && this.refuses.has(++this.#withSummary);
+    if (isRefused) this.refused++;
+    return isRefused;
   }
 
   /** An id that no other agent gets, and that is the same in each run of a plan. */

@@ -21,17 +21,25 @@ export interface PlanOptions {
 /** Everything that happens in the run of a seed. */
 export function planOf(
   seed: number,
-  { agents: count, turns, hasControl, only, wires = WIRES, isPlain = false, seams = false }: PlanOptions,
+  {
+    agents: count,
+    turns,
+    hasControl,
+    only,
+    seams = false,
+    wires = seams ? SEAM_WIRES : WIRES,
+    isPlain = false,
+  }: PlanOptions,
 ): Plan {
   const random = new Random(caseSeed(seed, 0));
   const agents = random.list(count, () => {
-    const agent = agentOf(random, only, wires);
+    const agent = agentOf(random, only, wires, seams);
     return isPlain ? { ...agent, state: 'whole' as const, socket: false, encoding: '' as const } : agent;
   });
   const steps: Step[] = [];
   // a lost store cannot be repaired once settings have changed, so that such a run changes none
   const isCalm = random.once(6);
-  const events = eventsFor(only, isCalm && !seams, hasControl);
+  const events = seams ? WITH_SEAMS : eventsFor(only, isCalm, hasControl);
   const left = agents.map(() => turns);
   while (left.some((more) => more > 0)) {
     const open = left.flatMap((more, i) => (more > 0 ? [i] : [])).slice(0, AGENTS_AT_ONCE);
@@ -52,6 +60,9 @@ const MODELS = {
   interactions: ['gemini-3-pro', 'gemini-3-flash'],
 } as const satisfies Record<Wire, readonly [string, ...string[]]>;
 
+/** Models with prices. */
+const SEAM_MODELS = { ...MODELS, responses: ['gpt-6.2-sol', 'gpt-6.2-sol', 'gpt-6.2-astra', 'gpt-5.6'] } as const;
+
 /** The provider can keep the history. */
 const KEEPING: ReadonlySet<Wire> = new Set(['messages', 'responses', 'interactions']);
 
@@ -61,16 +72,19 @@ const WIRES: readonly Wire[] = [
   ...(['chat', 'gemini', 'interactions'] as const),
 ];
 
-function agentOf(random: Random, only: string | undefined, wires: readonly Wire[]): AgentPlan {
+/** Providers offer summaries on two wires. */
+const SEAM_WIRES: readonly Wire[] = ['messages', 'messages', 'messages', 'responses', 'responses', 'responses', 'chat'];
+
+function agentOf(random: Random, only: string | undefined, wires: readonly Wire[], seams: boolean): AgentPlan {
   const drawn = wires[random.below(wires.length)] ?? 'messages';
   const wire = only === undefined ? drawn : only === 'threads' ? 'messages' : 'responses';
-  const isDelta = KEEPING.has(wire) && random.once(3);
+  const isDelta = KEEPING.has(wire) && random.once(seams ? 8 : 3);
   const state = isDelta || only === 'threads' ? 'delta' : 'whole';
   return {
     wire,
     state,
     socket: wire === 'responses' && isDelta && random.once(2),
-    model: only === undefined ? random.pick(MODELS[wire]) : MODELS[wire][0],
+    model: seams ? random.pick(SEAM_MODELS[wire]) : only === undefined ? random.pick(MODELS[wire]) : MODELS[wire][0],
     drops: wire === 'messages' && random.once(2),
     stream: random.once(2),
     encoding: random.pick(['', '', '', '', 'gzip', 'zstd']),
@@ -80,8 +94,12 @@ function agentOf(random: Random, only: string | undefined, wires: readonly Wire[
 }
 
 /** A model that the agent may change to, and whether it checks its history. */
-export function modelOf({ wire }: AgentPlan, seed: number): { readonly model: string; readonly checks: boolean } {
-  const model = new Random(seed).pick<string>(MODELS[wire]);
+export function modelOf(
+  { wire }: AgentPlan,
+  seed: number,
+  seams = false,
+): { readonly model: string; readonly checks: boolean } {
+  const model = new Random(seed).pick<string>((seams ? SEAM_MODELS : MODELS)[wire]);
   return { model, checks: checksHistory(wire, model) };
 }
 
@@ -120,14 +138,31 @@ const FAULTS: Events = [
   ['replica', 12],
 ];
 
+/**
+ * With summaries, the proxy is also killed while a request with one, or for one, is under way. Clients compact seldom: a
+ * summary is not made shortly before.
+ */
+const WITH_SEAMS: Events = [
+  ...BY_AGENTS.filter(([kind]) => kind !== 'compact'),
+  ['compact', 2],
+  ...FEATURES.filter(([kind]) => kind !== 'settings' && kind !== 'project'),
+  ['settings', 4],
+  ['project', 1],
+  ...FAULTS.filter(([kind]) => kind !== 'replica'),
+  ['kill-summary', 7],
+  ['replica', 25],
+];
+
 /** Steps after which another run of the proxy goes on. */
-const ENDS_RUN: ReadonlySet<StepKind> = new Set(['settings', 'upgrade', 'restart', 'kill', 'lose-store']);
+const ENDS_RUN: ReadonlySet<StepKind> = new Set([
+  ...(['settings', 'upgrade', 'restart', 'kill', 'kill-summary', 'lose-store'] as const),
+]);
 
 /** Whether the run of the proxy that begins before a step is killed, or has its disk filled. */
 export function isDestroyed(steps: readonly Step[], from: number): boolean {
   for (let i = from; i < steps.length; i++) {
     const kind = steps[i]?.kind ?? 'turn';
-    if (kind === 'kill' || kind === 'disk') return true;
+    if (kind === 'kill' || kind === 'kill-summary' || kind === 'disk') return true;
     if (ENDS_RUN.has(kind)) return false;
   }
   return false;

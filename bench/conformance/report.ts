@@ -5,10 +5,11 @@ import type { Outcome } from './world.ts';
 const SHOWN = 5;
 
 /** What the run of a plan showed, by line. */
-export function planLines({ seed }: Plan, outcome: Outcome): string[] {
-  const { sessions, requests, breaks, failed, lost } = outcome;
+export function planLines({ seed, seams }: Plan, outcome: Outcome): string[] {
+  const { sessions, requests, swapped, refused, killed, breaks, failed, lost } = outcome;
   const counts = `${breaks.length} breaks, ${failed.length} failed, ${lost.length} lost`;
-  return [`seed ${seed}: ${sessions} sessions, ${requests} requests, ${counts}`, ...faultLines(outcome)];
+  const summaries = seams ? `, ${swapped} with a summary (${refused} refused, ${killed} killed)` : '';
+  return [`seed ${seed}: ${sessions} sessions, ${requests} requests${summaries}, ${counts}`, ...faultLines(outcome)];
 }
 
 /** The first faults of a run, with the changed items before and after. */

@@ -44,6 +44,8 @@ export interface Totals {
   readonly requests: number;
   readonly rewritten: number;
   readonly swapped: number;
+  readonly refused: number;
+  readonly killed: number;
   readonly recovered: number;
   readonly failing: readonly { readonly plan: Plan; readonly outcome: Outcome }[];
 }
@@ -52,7 +54,7 @@ export interface Totals {
 export async function runSeeds(options: RunOptions): Promise<Totals> {
   const { seed, sessions: wanted, open, port, untilMs = Number.POSITIVE_INFINITY, onPlan } = options;
   const failing: { plan: Plan; outcome: Outcome }[] = [];
-  const sums = { plans: 0, sessions: 0, requests: 0, rewritten: 0, swapped: 0, recovered: 0 };
+  const sums = { plans: 0, sessions: 0, requests: 0, rewritten: 0, swapped: 0, refused: 0, killed: 0, recovered: 0 };
   for (let next = seed; sums.sessions < wanted && performance.now() < untilMs; next++) {
     const plan = planOf(next, options);
     const outcome = await runPlan(plan, open, port);
@@ -61,6 +63,8 @@ export async function runSeeds(options: RunOptions): Promise<Totals> {
     sums.requests += outcome.requests;
     sums.rewritten += outcome.rewritten;
     sums.swapped += outcome.swapped;
+    sums.refused += outcome.refused;
+    sums.killed += outcome.killed;
     sums.recovered += outcome.recovered;
     if (isBroken(outcome)) failing.push({ plan, outcome });
     onPlan?.(plan, outcome);

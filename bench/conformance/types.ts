@@ -42,6 +42,7 @@ export type StepKind =
   // faults
   | 'restart'
   | 'kill'
+  | 'kill-summary'
   | 'lock'
   | 'disk'
   | 'clock'

@@ -10,7 +10,7 @@ import { digest, plain } from './chain.ts';
 import { Correspondent } from './correspondent.ts';
 import { answerGemini, answerInteractions } from './google.ts';
 import { answerChat, answerFrame, answerResponses, compactResponses } from './openai.ts';
-import { asksForSummary, type Summary } from './summaries.ts';
+import { asksForSummary, hasSummary, type Summary } from './summaries.ts';
 import type { Json, Script, Wire } from './types.ts';
 
 /** What answers a path, by its end. */
@@ -29,6 +29,13 @@ const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 /** What the model says to clients that are not the kit's. @param body - with the whole history */
 export type Play = (wire: Wire, body: Json) => Pick<Script, 'calls' | 'says'>;
 
+/** What happens while a request for a summary, or with one, is under way. */
+export interface AtSummary {
+  /** The answer was sent before; otherwise the provider never saw the request. */
+  readonly isAnswered: boolean;
+  happen(): Promise<void>;
+}
+
 /** Providers that check what the real ones check. They keep histories: threads, and answers on POST and WebSocket. */
 export class CheckingUpstream {
   readonly #server: Server;
@@ -39,6 +46,8 @@ export class CheckingUpstream {
   /** The conversations of other clients, by their first entries. */
   readonly strangers = new Map<string, Correspondent>();
   port = 0;
+  /** Happens once. */
+  atSummary: AtSummary | null = null;
 
   /** @param play - absent: only agents of the kit are answered */
   constructor(play: Play | null = null) {
@@ -82,6 +91,11 @@ export class CheckingUpstream {
     const [, wire, answer] = ANSWERS.find(([end]) => path.endsWith(end)) ?? [];
     const agent = wire && this.#agentOf(wire, body);
     if (!agent || !answer) return send(res, failure(404, agent ? path : 'unknown agent'));
+    const at = asksForSummary(body) || hasSummary(body) || answer === compactResponses ? this.#happening() : null;
+    if (at?.isAnswered === false) {
+      await at.happen();
+      return void res.destroy();
+    }
     agent.requests++;
     const isTurn = answer !== countMessages && answer !== compactResponses && !asksForSummary(body);
     const status = isTurn ? agent.script.fails.shift() : undefined;
@@ -94,6 +108,13 @@ export class CheckingUpstream {
       return;
     }
     send(res, answer({ path, headers: req.headers, body, agent, ...this.#known }));
+    await at?.happen();
+  }
+
+  #happening(): AtSummary | null {
+    const at = this.atSummary;
+    this.atSummary = null;
+    return at;
   }
 
   #connect(socket: WebSocket): void {

@@ -17,6 +17,10 @@ export interface Outcome {
   readonly rewritten: number;
   /** Requests that began with a summary of the provider. */
   readonly swapped: number;
+  /** Those of them that the provider refused. */
+  readonly refused: number;
+  /** Kills of the proxy while such a request, or one for a summary, was under way. */
+  readonly killed: number;
   /** Sessions that ended with an error. */
   readonly failed: readonly string[];
   /** Cut results whose lines were read back, and those that were not the original. */
@@ -32,7 +36,7 @@ const REWRITING = [
   'MCP_PRUNER_CONTEXT_BUDGET_TOKENS',
 ];
 /** Tokens that the provider reports, where summaries are made: per message, and before the first one. */
-const TOKENS = 8_000;
+const TOKENS = 25_000;
 const FIRST_TOKENS = 10_000;
 const ENDED_PLAN: Omit<AgentPlan, 'seed'> = {
   ...{ wire: 'messages', state: 'whole', socket: false, model: 'claude-opus-5', drops: false },
@@ -40,7 +44,7 @@ const ENDED_PLAN: Omit<AgentPlan, 'seed'> = {
 };
 const ENDED = 5;
 const ENDED_TURNS = 16;
-const ENDED_TOKENS = 900_000;
+const ENDED_TOKENS = 3_000_000;
 const ENDED_MS = 3 * 3_600_000;
 const MAX_FAULT_TURNS = 3;
 const AT_ONCE = 6;
@@ -66,6 +70,9 @@ export class World {
   /** Faults that last for some more turns. */
   #faults: { turns: number; readonly mend: Mend }[] = [];
   #made = 0;
+  #killed = 0;
+  /** The proxy is being started again. */
+  #restarting: Promise<void> = Promise.resolve();
   /** Index of the next step. */
   #next = 0;
 
@@ -80,6 +87,8 @@ export class World {
     this.#ground = {
       url: () => target.url,
       headers: target.headers,
+      hasSeams: plan.seams === true,
+      ready: () => this.#restarting,
       hasHeader: target.control !== null && isSwitched,
     };
   }
@@ -128,7 +137,7 @@ export class World {
     compact: (agent, seed) => agent.compact(seed),
     resume: (agent) => agent.resume(),
     model: (agent, seed) => {
-      const { model, checks } = modelOf(agent.plan, seed);
+      const { model, checks } = modelOf(agent.plan, seed, this.#plan.seams);
       agent.useModel(model, checks);
     },
     fork: async (agent, seed) => {
@@ -158,6 +167,7 @@ export class World {
       }),
     restart: () => this.#controlled((control) => this.#restart(control, 'SIGTERM', this.#settings)),
     kill: () => this.#controlled((control) => this.#restart(control, 'SIGKILL', this.#settings)),
+    'kill-summary': (agent, seed) => this.#controlled((control) => this.#killAtSummary(control, agent, seed)),
     lock: (_agent, seed) => this.#controlled((control) => this.#fault(seed, () => control.lock())),
     disk: (_agent, seed) => this.#controlled((control) => this.#fault(seed, () => control.fillDisk())),
     clock: (_agent, seed) =>
@@ -191,6 +201,21 @@ export class World {
     for (const agent of this.#agents) agent.close();
     await control.stop(signal);
     await this.#start(control);
+  }
+
+  /** Kills the proxy during a turn, before or after the provider answers a request with a summary or for one. */
+  async #killAtSummary(control: Control, agent: Agent, seed: number): Promise<void> {
+    let killed: Promise<void> | null = null;
+    const kill = (): Promise<void> => (killed ??= this.#restart(control, 'SIGKILL', this.#settings));
+    const happen = (): Promise<void> => {
+      this.#killed++;
+      this.#restarting = kill();
+      return this.#restarting;
+    };
+    this.#upstream.atSummary = { isAnswered: new Random(seed).once(2), happen };
+    await agent.turn(seed);
+    this.#upstream.atSummary = null;
+    await kill();
   }
 
   get #seamSettings(): Record<string, string> {
@@ -259,12 +284,13 @@ export class World {
     const breaks: Break[] = [];
     const failed: string[] = [];
     const lost: string[] = [];
-    let [requests, rewritten, recovered, swapped] = [0, 0, 0, 0];
+    let [requests, rewritten, recovered, swapped, refused] = [0, 0, 0, 0, 0];
     if (this.#target.control !== null) await this.#rpc.ready();
     for (const agent of this.#agents) {
       const { at } = agent;
       requests += at.requests;
       swapped += at.swapped;
+      refused += at.refused;
       const isExcused = this.#excused.has(at.id);
       const counted = at.breaks.filter(({ checked }) => !isExcused && (checked || !(this.#rewrites || agent.wasOff)));
       breaks.push(...counted);
@@ -276,6 +302,17 @@ export class World {
       recovered += back.recovered;
       lost.push(...back.lost);
     }
-    return { requests, sessions: this.#agents.length, breaks, rewritten, swapped, failed, recovered, lost };
+    return {
+      requests,
+      sessions: this.#agents.length,
+      breaks,
+      rewritten,
+      swapped,
+      refused,
+      killed: this.#killed,
+      failed,
+      recovered,
+      lost,
+    };
   }
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { planOf } from '../../bench/conformance/plan.ts';
 import { runPlan } from '../../bench/conformance/run.ts';
 import { OwnTarget } from '../../bench/conformance/target.ts';
 import type { Plan } from '../../bench/conformance/types.ts';
@@ -19,3 +20,13 @@ it.each(['full-disk'])(
   },
   240_000,
 );
+
+it('in the conformance kit, the provider summarises finished work, and the proxy is killed meanwhile', async () => {
+  const plan = planOf(3, { agents: 4, turns: 30, hasControl: true, seams: true });
+  const steps = [...plan.steps, { kind: 'kill-summary' as const, agent: 0, seed: 1 }];
+  const outcome = await runPlan({ ...plan, steps }, async ({ origin }) => {
+    return new OwnTarget({ programs: [compiled('cli.js')], upstream: origin, database: null });
+  });
+  expect(outcome.swapped).toBeGreaterThan(0);
+  expect(outcome).toMatchObject({ breaks: [], failed: [], lost: [] });
+}, 600_000);

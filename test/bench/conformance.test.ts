@@ -6,6 +6,7 @@ import { Correspondent } from '../../bench/conformance/correspondent.ts';
 import { planOf } from '../../bench/conformance/plan.ts';
 import { failingLines, planLines } from '../../bench/conformance/report.ts';
 import { isBroken, type OpenTarget, runPlan } from '../../bench/conformance/run.ts';
+import { BETA } from '../../bench/conformance/summaries.ts';
 import { ForeignTarget, OwnTarget, type Target } from '../../bench/conformance/target.ts';
 import type { Json, Plan } from '../../bench/conformance/types.ts';
 import { CheckingUpstream } from '../../bench/conformance/upstream.ts';
@@ -96,6 +97,50 @@ describe('the conformance kit', () => {
     expect(small.steps.length).toBeLessThan(plan.steps.length);
     expect((await runPlan(small, shortening)).breaks.length).toBeGreaterThan(0);
   });
+
+  it.each([
+    ['as it came', (block: Json) => ({ role: 'assistant', content: [block] }), {}, ''],
+    [
+      'changed',
+      (block: Json) => ({ role: 'assistant', content: [{ ...block, content: 'x' }] }),
+      {},
+      'signature_invalid',
+    ],
+    ['by the user', (block: Json) => ({ role: 'user', content: [block] }), {}, 'not_first'],
+    ['with other words', (block: Json) => ({ role: 'assistant', content: [block, { type: 'text' }] }), {}, 'not_first'],
+    ['twice', (block: Json) => ({ role: 'assistant', content: [block, block] }), {}, 'several_blocks'],
+    ['of another model', (block: Json) => ({ role: 'assistant', content: [block] }), { model: 'b' }, 'other_model'],
+    ['without the beta', (block: Json) => ({ role: 'assistant', content: [block] }), { beta: '' }, 'beta_missing'],
+  ])(
+    'a summary %s is judged as documented',
+    async (_how, carried, { model = 'a', beta = BETA }: { model?: string; beta?: string }, code) => {
+      const upstream = new CheckingUpstream();
+      const agent = new Correspondent('one', 'messages', true);
+      upstream.add(agent);
+      await upstream.start();
+      const post = async (body: Json, betas: string): Promise<Json> => {
+        const init = { method: 'POST', headers: { 'anthropic-beta': betas }, body: JSON.stringify(body) };
+        return (await fetch(`${upstream.origin}/v1/messages`, init)).json() as Promise<Json>;
+      };
+      const head = { model: 'a', metadata: { user_id: 'one' }, system: 'x' };
+      const messages: Json[] = [
+        { role: 'user', content: 'Repair it.' },
+        { role: 'assistant', content: 'Done.' },
+      ];
+      const kept = { role: 'user', content: 'Now the tests.' };
+      await post({ ...head, messages: [...messages, kept] }, '');
+      const made = await post({ ...head, messages, compaction: { type: 'summarize' } }, BETA);
+      const [block] = made.content as [Json];
+      const answer = await post({ ...head, model, messages: [carried(block), kept] }, beta);
+      expect(String((answer.error as Json | undefined)?.message ?? '')).toBe(code && `compaction_${code}`);
+      expect(agent.breaks).toHaveLength(code === '' ? 0 : 1);
+      // the message behind the block is missing
+      if (code === '')
+        await post({ ...head, messages: [carried(block), { role: 'user', content: 'Other words.' }] }, BETA);
+      expect(agent.breaks).toHaveLength(1);
+      await upstream.close();
+    },
+  );
 
   it('answers unknown clients, and treats a title request and the task as two conversations', async () => {
     const upstream = new CheckingUpstream((_wire, { messages, tools }) =>

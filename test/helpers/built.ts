@@ -25,7 +25,7 @@ const KEPT = 3;
 /** Stands for the sources as they are now. */
 function version(): string {
   const hash = createHash('sha256');
-  for (const folder of sourceFolders)
+  for (const folder of [...sourceFolders, 'config'])
     for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
       const { mtimeMs, size } = statSync(join(root, folder, file));
       hash.update(`${file} ${mtimeMs} ${size}\n`);
@@ -54,6 +54,7 @@ function compileInto(target: string): void {
   if (isBuilt()) cpSync(join(root, 'dist'), join(draft, 'dist'), { recursive: true });
   else execFileSync(process.execPath, [join(root, 'build/build.mjs'), join(draft, 'dist')], { cwd: root });
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
+  cpSync(join(root, 'config'), join(draft, 'config'), { recursive: true });
   addColdStart(join(draft, 'dist'));
   try {
     renameSync(draft, target);
