@@ -33,7 +33,7 @@ export function openCold(
   const onFailure = failures.of('segments');
   const settingOf = (project: string): ColdStashSetting => projectBook.coldStashOf(project);
   const isOn = (project: string): boolean => settingOf(project) !== 'off';
-  const answers = new LastAnswers({ ledger: store.ledger, isOn, process: requestIds()(), onFailure });
+  const answers = new LastAnswers({ ledger: store.ledger, isOn, process: requestIds(clock)(), onFailure });
   const marks = new StoredMarks(store);
   const local = new Set(
     providerFacts.flatMap(({ name, key }) => {

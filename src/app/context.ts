@@ -1,6 +1,6 @@
-import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { monotonicFactory } from 'ulid';
+import { encodeTime, incrementBase32 } from 'ulid';
 import type { FailureReporter } from '../base/failures.ts';
 import { WriteBehind } from '../base/write-behind.ts';
 import type { Loaded } from '../config/load.ts';
@@ -19,22 +19,23 @@ import type { Finding } from './finding.ts';
 import type { Edition } from './part.ts';
 import { openStore } from './store.ts';
 
-/** Creates request ids: ulids that ascend within the process. */
-export function requestIds(): () => string {
-  const next = monotonicFactory(pooledRandom());
-  return () => next();
-}
+/** The random part of ids is drawn anew after this time, and counted up until then. */
+const RANDOM_MS = 1_000;
+const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-/** Random numbers in [0, 1) from pooled bytes; `ulid` would call the system's generator sixteen times per id. */
-function pooledRandom(): () => number {
-  const pool = new Uint8Array(4096);
-  let next = pool.length;
+/** Creates request ids: ulids that ascend within the process. */
+export function requestIds({ nowMs }: Clock): () => string {
+  let random = '';
+  let drawnMs = 0;
+  let lastMs = 0;
   return () => {
-    if (next === pool.length) {
-      randomFillSync(pool);
-      next = 0;
+    lastMs = Math.max(lastMs, Math.trunc(nowMs()));
+    if (lastMs - drawnMs < RANDOM_MS) random = incrementBase32(random);
+    else {
+      random = Array.from(randomBytes(16), (byte) => BASE_32[byte % 32]).join('');
+      drawnMs = lastMs;
     }
-    return (pool[next++] ?? 0) / 256;
+    return encodeTime(lastMs) + random;
   };
 }
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../base/bounded-map.ts';
+import { ExactLruMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
 import { type BackgroundWriter, type WriteBehind, writeInParts } from '../base/write-behind.ts';
 import type { Clock, SentMessage, Store } from '../core/ports.ts';
@@ -27,7 +27,7 @@ const MAX_SWEEPS = 100;
 export class OwnRecordsFile implements OwnRecords {
   readonly #options: OwnRecordsOptions;
   readonly #writer: BackgroundWriter;
-  readonly #waiting = new BoundedMap<string, SentMessage>(MAX_WAITING);
+  readonly #waiting = new ExactLruMap<string, SentMessage>(MAX_WAITING);
   #file: Promise<OwnFile> | null = null;
   #sweptMs = Number.NEGATIVE_INFINITY;
   #failing = false;

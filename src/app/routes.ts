@@ -231,7 +231,7 @@ async function frontFor(
   const ofBudgets = budgetDoor({
     ...{ budgets, destinations, ledger, clock, received, decoder },
     maxBodyBytes: settings.maxBodyBytes,
-    newRequestId: requestIds(),
+    newRequestId: requestIds(clock),
     onRefused: (code, keyId) => {
       for (const one of opened) one.onOverBudget?.(code, keyId);
     },

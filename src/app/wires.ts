@@ -91,7 +91,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const answers = opened.find((one) => one.answers)?.answers;
   const seams = opened.find((one) => one.seams)?.seams;
   const { settings, events, clock, log, failures, ledger, cold } = services;
-  const nextId = requestIds();
+  const nextId = requestIds(clock);
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
   const destinations = new Destinations(settings, upstreams, (prefix) => logUnknownPrefix(services, prefix));

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../base/bounded-map.ts';
+import { ExactLruMap } from '../base/bounded-map.ts';
 import { TIMED_OUT } from '../core/decide/time-limits.ts';
 import type { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import { StoreUnavailable } from '../errors/errors.ts';
@@ -15,7 +15,7 @@ const MAX_CONVERSATIONS = 10_000;
  */
 export class HistoryRefusals {
   /** Arrival of the first refused request, as `performance.now()`, by conversation. */
-  readonly #since = new BoundedMap<string, number>(MAX_CONVERSATIONS, FORGOTTEN_MS);
+  readonly #since = new ExactLruMap<string, number>(MAX_CONVERSATIONS, FORGOTTEN_MS);
   readonly #nowMs: () => number;
 
   constructor(nowMs = () => performance.now()) {

@@ -27,7 +27,7 @@ export async function openSeams(services: Services): Promise<OpenPart> {
     ledger: store.ledger,
     compactions: store.compactions,
     count: (sums) => ledger.count(sums),
-    newId: requestIds(),
+    newId: requestIds(clock),
     onResult: note,
   });
   let deps: SeamDeps | null = null;

@@ -69,43 +69,49 @@ export class ConversationNames {
     const name = this.#find(request, usual, opener);
     const last = prefixes.at(-1) ?? '';
     if (purpose !== 'generate' || last === '') return name;
-    const end = endKey(project, opener, last);
-    const others = (this.#ends.get(end) ?? []).filter((other) => other !== name);
-    this.#ends.set(end, [...others, name].slice(-MAX_ALIKE));
+    const end = endKey(project, opener, contentId, last);
+    const names = this.#ends.get(end);
+    if (names?.at(-1) !== name) this.#ends.set(end, names === undefined ? [name] : withNewest(names, name));
     this.#newest.set(`${project}\n${name}`, last);
     return name;
   }
 
   /** Records that the model answered a request in this conversation. */
   answered(project: string, name: string): void {
-    for (const opening of this.#openings.get(openingKey(project, name)) ?? [])
+    for (const opening of this.#openings.get(openingKey(project, contentIdOf(name), openerIn(name))) ?? [])
       if (opening.name === name) opening.answered = true;
   }
 
   /** Records an answer stored by the provider, for requests that continue from it. */
   kept(project: string, name: string, answerId: string): void {
-    this.#ends.set(endKey(project, openerIn(name), keyOf('answer', answerId)), [name]);
+    this.#ends.set(endKey(project, openerIn(name), contentIdOf(name), keyOf('answer', answerId)), [name]);
   }
 
   #find(request: NamedRequest, usual: string, opener: string): string {
-    const { begins, project, requestId, purpose, bytes, sum } = request;
+    const { begins, project, requestId, purpose, bytes, sum, contentId } = request;
     const known = this.#longest(request, opener);
-    const key = openingKey(project, usual);
+    const key = openingKey(project, contentId, opener);
     const openings = this.#openings.get(key) ?? [];
     if (!begins || purpose !== 'generate') {
       // the usual name is taken from now on
       if (known === null && !begins && openings.length === 0) this.#openings.set(key, [TAKEN]);
       return known?.name ?? (openings.at(-1)?.name || usual);
     }
-    const came = { bytes, sum, atMs: this.#clock.nowMs(), answered: false };
-    const open = openings.filter(({ answered, atMs }) => !answered && came.atMs - atMs < RETRY_MS);
-    const same =
-      open.findLast((opening) => opening.bytes === bytes && opening.sum === sum) ??
-      open.findLast(({ name }) => known !== null && !known.isWhole && name === known.name);
+    const atMs = this.#clock.nowMs();
+    let same: Opening | undefined;
+    for (let i = openings.length - 1; i >= 0; i--) {
+      const opening = openings[i];
+      if (opening === undefined || opening.answered || atMs - opening.atMs >= RETRY_MS) continue;
+      const isRetry = opening.bytes === bytes && opening.sum === sum;
+      if (isRetry || (same === undefined && known?.isWhole === false && opening.name === known.name)) same = opening;
+      if (isRetry) break;
+    }
     const branch = openings.length === 0 ? '' : textHash(requestId).slice(0, BRANCH_CHARS);
-    const name = same?.name ?? shownIdOf(contentIdOf(usual), opener, branch);
-    const others = openings.filter((opening) => opening !== same && opening !== TAKEN);
-    this.#openings.set(key, [...others, { ...came, name }].slice(-MAX_ALIKE));
+    const name = same?.name ?? shownIdOf(contentId, opener, branch);
+    const came: Opening = { name, bytes, sum, atMs, answered: false };
+    const others: Opening[] = [];
+    for (const opening of openings) if (opening !== same && opening !== TAKEN) others.push(opening);
+    this.#openings.set(key, withNewest(others, came));
     return name;
   }
 
@@ -121,10 +127,11 @@ export class ConversationNames {
     for (let i = prefixes.length - 1; i >= -1; i--) {
       const prefix = i < 0 ? start : (prefixes[i] ?? '');
       if (prefix === '') continue;
-      const names = this.#ends.get(endKey(project, opener, prefix))?.filter((one) => contentIdOf(one) === contentId);
-      if (names === undefined || names.length === 0) continue;
-      const isNewest = (one: string): boolean => this.#newest.get(`${project}\n${one}`) === prefix;
-      const name = names.findLast(isNewest) ?? names.at(-1);
+      const names = this.#ends.get(endKey(project, opener, contentId, prefix));
+      if (names === undefined) continue;
+      let at = names.length - 1;
+      while (at >= 0 && this.#newest.get(`${project}\n${names[at]}`) !== prefix) at--;
+      const name = at < 0 ? names.at(-1) : names[at];
       if (name !== undefined) return { name, isWhole: i === prefixes.length - 1 };
     }
     return null;
@@ -140,11 +147,20 @@ export function usualShownId(contentId: string, { session, wire }: Pick<NamedReq
 /** Placeholder for a conversation whose first request this process has not seen. */
 const TAKEN: Opening = { name: '', bytes: -1, sum: 0, atMs: 0, answered: true };
 
-function endKey(project: string, opener: string, prefix: string): string {
-  return `${prefix} ${opener} ${project}`;
+function endKey(project: string, opener: string, contentId: string, prefix: string): string {
+  return `${prefix} ${opener} ${contentId} ${project}`;
 }
 
 /** Key shared by all conversations of a session, or of a wire, with the same first words. */
-function openingKey(project: string, name: string): string {
-  return `${contentIdOf(name)} ${openerIn(name)} ${project}`;
+function openingKey(project: string, contentId: string, opener: string): string {
+  return `${contentId} ${opener} ${project}`;
+}
+
+/** The list with a value as its newest one, at most `MAX_ALIKE` in all. */
+function withNewest<T>(list: readonly T[], value: T): T[] {
+  const next: T[] = [];
+  for (const other of list) if (other !== value) next.push(other);
+  if (next.length >= MAX_ALIKE) next.splice(0, next.length - MAX_ALIKE + 1);
+  next.push(value);
+  return next;
 }

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../base/bounded-map.ts';
+import { ExactLruMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
 import type { SentMessage, Store } from '../ports.ts';
 
@@ -15,7 +15,7 @@ const WAIT_MS = 1_000;
 export class LateRecords {
   readonly #store: Pick<Store, 'commit'>;
   readonly #onFailure: FailureReporter;
-  readonly #waiting = new BoundedMap<string, SentMessage>(MAX_WAITING);
+  readonly #waiting = new ExactLruMap<string, SentMessage>(MAX_WAITING);
 
   constructor(store: Pick<Store, 'commit'>, onFailure: FailureReporter) {
     this.#store = store;

@@ -61,7 +61,8 @@ function signedHeaders(authorization: string): ReadonlySet<string> {
 export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
   const strings: string[] = [];
-  for (const item of raw as unknown[]) strings.push(Buffer.isBuffer(item) ? item.toString('latin1') : String(item));
+  for (const item of raw as readonly (string | Buffer)[])
+    strings.push(typeof item === 'string' ? item : item.toString('latin1'));
   return endToEnd(strings, () => false);
 }
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import { BoundedMap, ExactLruMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { Committed, Decision, StoreBatch } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { Lifetimes, PendingUses } from 'mcp-pruner/store/lifetimes.ts';
@@ -19,9 +19,9 @@ export class KnownPrunes {
   readonly #lifetimes: Lifetimes;
   readonly #epoch: () => string;
   readonly #seen = new BoundedMap<string, number>(MAX_SEEN);
-  readonly #foundByCommit = new BoundedMap<string, Decision>(MAX_CACHED_DECISIONS, CACHED_DECISION_MS);
+  readonly #foundByCommit = new ExactLruMap<string, Decision>(MAX_CACHED_DECISIONS, CACHED_DECISION_MS);
   /** Decisions prefetched by `findSent` for the next `findDecisions`. */
-  readonly #prefetched = new BoundedMap<string, { readonly row: DecisionRow | null }>(
+  readonly #prefetched = new ExactLruMap<string, { readonly row: DecisionRow | null }>(
     MAX_CACHED_DECISIONS,
     CACHED_DECISION_MS,
   );

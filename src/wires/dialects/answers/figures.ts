@@ -58,7 +58,7 @@ function spellings(list: string): readonly (readonly (readonly string[])[])[] {
 }
 
 /** The value at a path of keys; `undefined` if there is none. One loop, because every event is asked for many paths. */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+function valueAt(value: unknown, path: readonly string[]): unknown {
   let at = value;
   for (const key of path) {
     if (at === null || typeof at !== 'object') return undefined;
@@ -72,9 +72,11 @@ export function valuesAt(value: object, list: readonly (readonly string[])[]): u
   const fields = value as Readonly<Record<string, unknown>>;
   const found: unknown[] = [];
   for (const path of list) {
-    const first = fields[path[0] ?? ''];
-    if (first === undefined) continue;
-    found.push(path.length === 1 ? first : valueAt(value, path));
+    let at: unknown = fields[path[0] ?? ''];
+    for (let i = 1; i < path.length && at !== undefined; i++) {
+      at = at !== null && typeof at === 'object' ? (at as typeof fields)[path[i] ?? ''] : undefined;
+    }
+    if (at !== undefined) found.push(at);
   }
   return found;
 }
@@ -105,16 +107,19 @@ export class UsageFigures {
     const total = inputOf(counts.input === undefined ? this.#most : counts, usage);
     if (total !== undefined) this.#total = Math.max(this.#total ?? 0, total);
     const calls = field(usage, 'iterations');
-    const further = Array.isArray(calls) ? calls.filter((call) => field(call, 'type') === 'compaction') : [];
+    if (!Array.isArray(calls)) return;
+    const further = calls.filter((call) => field(call, 'type') === 'compaction');
     const sum = this.#plausible(further.map(countsIn).reduce((a, b) => combined(a, b, (x, y) => x + y), {}));
     this.#besides = combined(this.#besides, sum, Math.max);
   }
 
   #plausible(counts: Counts): Counts {
-    const odd = NAMES.filter((name) => (counts[name] ?? 0) > MAX_COUNT);
-    if (odd.length === 0) return counts;
-    this.isOdd = true;
-    return Object.fromEntries(Object.entries(counts).filter(([name]) => !odd.some((one) => one === name)));
+    for (const name in counts) {
+      if ((counts[name as Figure] ?? 0) <= MAX_COUNT) continue;
+      this.isOdd = true;
+      delete counts[name as Figure];
+    }
+    return counts;
   }
 
   /** The collected usage; `null` if nothing was reported. */

@@ -1,15 +1,13 @@
 import { field, finiteNumber } from '../../json/value.ts';
-import { paths, valueAt } from './figures.ts';
+import { paths, valuesAt } from './figures.ts';
 
 /** Where an event or a whole answer says how it was served, on all wires. A later event is more exact. */
-const PLACES = {
-  tier: paths(
-    `usage.service_tier message.usage.service_tier response.usage.service_tier service_tier response.service_tier
-    serviceTier.type usageMetadata.serviceTier usageMetadata.trafficType`,
-  ),
-  speed: paths('usage.speed message.usage.speed response.usage.speed performanceConfig.latency'),
-  place: paths('usage.inference_geo message.usage.inference_geo response.usage.inference_geo'),
-} as const;
+const TIERS = paths(
+  `usage.service_tier message.usage.service_tier response.usage.service_tier service_tier response.service_tier
+  serviceTier.type usageMetadata.serviceTier usageMetadata.trafficType`,
+);
+const SPEEDS = paths('usage.speed message.usage.speed response.usage.speed performanceConfig.latency');
+const PLACES = paths('usage.inference_geo message.usage.inference_geo response.usage.inference_geo');
 /** Ways with a price of their own, and the words for them. Default tiers have none. */
 const WAYS: readonly (readonly [string, RegExp])[] = [
   ['flex', /flex/i],
@@ -29,32 +27,30 @@ const COSTS = paths('usage.cost response.usage.cost message.usage.cost');
 
 /** Collects how an answer was served, and what it says about its own cost. */
 export class ServedAs {
-  readonly #ways = new Map<string, string>();
+  #tier = '';
+  #speed = '';
+  #place = '';
   #searches = 0;
   #cost: number | null = null;
 
   /** Reads an event, or a whole answer. */
   addFrom(event: object): void {
-    for (const [kind, places] of Object.entries(PLACES)) {
-      for (const path of places) {
-        const word = valueAt(event, path);
-        if (typeof word === 'string') this.#ways.set(kind, word);
-      }
-    }
-    for (const path of SEARCHES) this.#searches = Math.max(this.#searches, finiteNumber(valueAt(event, path)) ?? 0);
-    for (const path of OUTPUTS) {
-      const items = valueAt(event, path);
+    this.#tier = wordIn(event, TIERS) ?? this.#tier;
+    this.#speed = wordIn(event, SPEEDS) ?? this.#speed;
+    this.#place = wordIn(event, PLACES) ?? this.#place;
+    for (const count of valuesAt(event, SEARCHES)) this.#searches = Math.max(this.#searches, finiteNumber(count) ?? 0);
+    for (const items of valuesAt(event, OUTPUTS)) {
       if (Array.isArray(items)) this.#searches = Math.max(this.#searches, items.filter(isSearch).length);
     }
-    for (const path of COSTS) {
-      const cost = finiteNumber(valueAt(event, path));
+    for (const value of valuesAt(event, COSTS)) {
+      const cost = finiteNumber(value);
       if (cost !== null && cost >= 0) this.#cost = Math.max(this.#cost ?? 0, cost);
     }
   }
 
   /** Only what differs from a plain request. */
   get facts(): { readonly served?: readonly string[]; readonly searches?: number; readonly cost?: number } {
-    const words = [...this.#ways.values()];
+    const words = [this.#tier, this.#speed, this.#place].filter(Boolean);
     const served = WAYS.flatMap(([way, pattern]) => (words.some((word) => pattern.test(word)) ? way : []));
     return {
       ...(served.length > 0 && { served }),
@@ -62,6 +58,13 @@ export class ServedAs {
       ...(this.#cost !== null && { cost: this.#cost }),
     };
   }
+}
+
+/** The last word at these paths, if any. */
+function wordIn(event: object, places: Parameters<typeof valuesAt>[1]): string | undefined {
+  let last: string | undefined;
+  for (const word of valuesAt(event, places)) if (typeof word === 'string') last = word;
+  return last;
 }
 
 /** Whether an item is a search of the web; opening a found page is not billed. */
