@@ -1,5 +1,5 @@
 import { fleet } from '@mcp-pruner/fleet/part.ts';
-import { fleetSettings } from '@mcp-pruner/fleet/settings.ts';
+import { fleetFeatures, fleetSettings } from '@mcp-pruner/fleet/settings.ts';
 import { fleetTables } from '@mcp-pruner/fleet/tables/schema.ts';
 import { limits } from '@mcp-pruner/limits/part.ts';
 import { limitTables } from '@mcp-pruner/limits/tables.ts';
@@ -15,7 +15,7 @@ import { settingTable } from './config/settings.ts';
 
 /** All optional parts. A smaller edition of the program is a shorter list here and in `commands.ts`. */
 export const edition: CliEdition = {
-  settings: settingTable([keysSettings, { rows: fleetSettings }, { rows: seamSettings }]),
+  settings: settingTable([keysSettings, { rows: fleetSettings, features: fleetFeatures }, { rows: seamSettings }]),
   parts: [fleet, keys, limits, seams],
   page: async (parts) => (await import('@mcp-pruner/page/open.ts')).openPageOf(parts),
   tables: [fleetTables, limitTables, seamTables],

@@ -196,7 +196,6 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_MODE', 'shadow'],
   ['MCP_PRUNER_MAX_PRUNE_RATIO', '0.5', '0.7'],
   ['MCP_PRUNER_MIN_PRUNE_CHARS', '500', '8000'],
-  ['MCP_PRUNER_MIN_OUTPUT_CHARS', '300'],
   ['MCP_PRUNER_MIN_KEEP_LINES', '3'],
   ['MCP_PRUNER_MAX_BODY_BYTES', '30000', '90000'],
   ['MCP_PRUNER_MAX_INPUT_CHARS', '5000'],
@@ -207,7 +206,7 @@ const SWITCHES: readonly (readonly [name: string, ...values: [string, ...string[
   ['MCP_PRUNER_NEVER_PRUNE_TOOLS', 'bash'],
   ['MCP_PRUNER_NEVER_PRUNE_PATHS', '**/*.ts'],
   ['MCP_PRUNER_REASON_LANGUAGE', 'en'],
-  ['MCP_PRUNER_MARKER_STYLE', 'full'],
+  ['MCP_PRUNER_INCLUDE_MARKERS', 'full'],
   ['MCP_PRUNER_ANNOTATE_LINES', 'true'],
   ['MCP_PRUNER_INCLUDE_MARKERS', 'false'],
   // a limit that passes on any machine

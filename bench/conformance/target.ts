@@ -189,7 +189,6 @@ export class OwnTarget implements Target, Control {
       MCP_PRUNER_GEMINI_URL: upstream,
       MCP_PRUNER_DB_PATH: this.#store,
       MCP_PRUNER_MIN_PRUNE_CHARS: '1500',
-      MCP_PRUNER_MIN_OUTPUT_CHARS: '800',
       MCP_PRUNER_MIN_KEEP_LINES: '5',
       ...(database !== null && { MCP_PRUNER_DATABASE_URL: database.url, MCP_PRUNER_DATABASE_WAIT_MS: WAIT_MS }),
       ...this.#settings,

@@ -49,7 +49,7 @@ const probe = join(process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd(), 'bench', 
 const server = await startServer({
   NODE_OPTIONS: `--import ${probe}`,
   BENCH_TURNS_FILE: file,
-  MCP_PRUNER_ENABLE_FLEET: 'true',
+  MCP_PRUNER_ENABLE: 'fleet',
   MCP_PRUNER_AUTH_TOKEN: TOKEN,
   MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
   MCP_PRUNER_UPSTREAM_URL: 'http://127.0.0.1:9/v1',

@@ -39,10 +39,8 @@ class Pair {
   constructor(folder: string, database: string | null) {
     this.#env = {
       ...(database !== null && { MCP_PRUNER_DATABASE_URL: database }),
-      MCP_PRUNER_CHILD_COMMANDS: process.execPath,
-      MCP_PRUNER_CHILD_ROOTS: folder,
-      MCP_PRUNER_MAX_CHILDREN: '100',
-      MCP_PRUNER_ENABLE_FLEET: 'true',
+      MCP_PRUNER_CHILDREN: `commands = ${JSON.stringify([process.execPath])}, roots = ${JSON.stringify([folder])}, max = 100`,
+      MCP_PRUNER_ENABLE: 'fleet',
       MCP_PRUNER_AUTH_TOKEN: TOKEN,
       MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
       MCP_PRUNER_UPSTREAM_URL: 'http://127.0.0.1:9/v1',

@@ -161,8 +161,7 @@ export async function race(plan: RacePlan, database: RaceDatabase): Promise<Find
     MCP_PRUNER_DATABASE_URL: database.url,
     MCP_PRUNER_UPSTREAM_URL: `${provider.url}/v1`,
     MCP_PRUNER_ANTHROPIC_URL: provider.url,
-    MCP_PRUNER_ENABLE_EVENTS_BUS: 'true',
-    MCP_PRUNER_ENABLE_RESOURCES: 'true',
+    MCP_PRUNER_ENABLE: 'events-bus,resources',
     // how long deciding may take is not what is tried here, and the machine is busy
     MCP_PRUNER_TIMEOUT_MS: '10000',
   });

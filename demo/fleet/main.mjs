@@ -99,8 +99,7 @@ const server = spawn(process.execPath, [cli, 'serve', '--enable-fleet', '--port'
     MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
     MCP_PRUNER_PRICES: join(folder, 'prices.toml'),
     MCP_PRUNER_AUTH_TOKEN: authToken,
-    MCP_PRUNER_CHILD_COMMANDS: process.execPath,
-    MCP_PRUNER_CHILD_GRACE_MS: '300',
+    MCP_PRUNER_CHILDREN: `commands = ${JSON.stringify([process.execPath])}, grace = 300`,
     MCP_PRUNER_TIMEOUT_MS: '600000', // however busy the machine is
   },
   stdio: ['ignore', 'pipe', 'inherit'],

@@ -133,7 +133,6 @@ async function startReplica(name: string, folder: string, database: string, upst
       HOME: join(folder, name),
       MCP_PRUNER_DATABASE_URL: database,
       MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
-      MCP_PRUNER_LOG_FORMAT: 'json',
       MCP_PRUNER_TIMEOUT_MS: '600000', // however busy the machine is
     },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -15,7 +15,7 @@ import { ContextGc } from '../gc/context-gc.ts';
 import type { LearnedThresholds } from '../ledger/compactions.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
-import { Idempotency } from '../mcp/idempotency.ts';
+import { IDEMPOTENCY_TTL_MS, Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
@@ -221,12 +221,12 @@ export function openResources({ edition, store, events }: Context): Resources {
   });
 }
 
-export function openIdempotency({ settings, store, events, failures, clock, log }: Context): Idempotency {
+export function openIdempotency({ store, events, failures, clock, log }: Context): Idempotency {
   return new Idempotency({
     records: store.records,
     store,
     clock,
-    ttlMs: settings.idempotencyTtlS * 1000,
+    ttlMs: IDEMPOTENCY_TTL_MS,
     events,
     onReplayed: (tool) => log.info({ tool }, `${tool}_replayed`),
     onFailure: failures.of('answers'),
@@ -245,7 +245,7 @@ function openBackend({ settings, log, clock }: Base): OpenScorer | null {
       maxDocs: settings.deepinfraMaxDocs,
     },
     swePrunerUrl: settings.swePrunerUrl,
-    proxies: settings,
+    proxies: settings.networkProxies,
     clock,
     cacheTtlMs: settings.cacheTtlS * 1000,
     cacheMaxItems: settings.cacheMaxItems,

@@ -32,7 +32,7 @@ import { callersOf, type Events, signInsOf, withoutAddresses } from './context.t
 import type { Finding } from './finding.ts';
 import { openRecall } from './observers.ts';
 import type { PageAccess } from './page/access.ts';
-import { type OpenPart, partTools } from './part.ts';
+import type { OpenPart } from './part.ts';
 import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
@@ -107,13 +107,10 @@ const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOption
 ];
 
 /** Serves `/rpc` to one child, with the tools that `childTools` allows. */
-export function childRpc(
-  { edition, tools, settings, version, failures, face }: MountParts,
-  childId: string,
-): RequestListener {
-  const isGiven = picomatch([...settings.childTools]);
+export function childRpc({ tools, settings, version, failures, face }: MountParts, childId: string): RequestListener {
+  const isGiven = picomatch([...settings.children.tools]);
   const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
-  const registry = new ToolRegistry(offered, enabledFlags(settings, partTools(edition)));
+  const registry = new ToolRegistry(offered, enabledFlags(settings));
   const server = new McpServer({ registry, faces: ['rpc'], version, caller: { childId } });
   return express()
     .disable('x-powered-by')
@@ -270,7 +267,7 @@ function mountPrune(
       minKeepLines: settings.minKeepLines,
       timeoutMs: settings.timeoutMs,
       annotateLines: settings.annotateLines,
-      includeMarkers: settings.includeMarkers,
+      includeMarkers: settings.includeMarkers !== false,
     },
     maxBodyBytes: Math.ceil(face.maxInputBytes / 2), // a single text, whereas a body of /rpc has room for two
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
@@ -339,8 +336,8 @@ function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }
     connection: upstream.connection,
     hops,
     destinations,
-    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+    headersTimeoutMs: settings.upstreamTimeoutMs,
+    bodyTimeoutMs: settings.upstreamTimeoutMs,
     onUpstreamError: (code) =>
       log.warn({ upstreamError: code }, 'the upstream failed while a request was passed through'),
   });

@@ -1,6 +1,7 @@
 import picomatch from 'picomatch';
 import { fittedToHeap } from '../base/fitted-to-heap.ts';
 import type { ProjectBook } from '../config/project-book.ts';
+import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
 import { DecisionCache } from '../core/decide/decision-cache.ts';
 import { type Decider, DecisionMaker } from '../core/decide/decision-maker.ts';
@@ -64,8 +65,8 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     find: { ...findSettingsOf(settings), recoverCommand: parts.recoverCommand },
     render: {
       annotateLines: settings.annotateLines,
-      includeMarkers: settings.includeMarkers,
-      shortMarkers: settings.markerStyle === 'short',
+      includeMarkers: settings.includeMarkers !== false,
+      shortMarkers: settings.includeMarkers !== 'full',
     },
     memoBytes: fittedToHeap(settings.memoMaxBytes) * (1 - DECISIONS_SHARE),
     ownRecords: parts.ownRecords,
@@ -81,11 +82,16 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
   });
 }
 
+/** Minimum size of logs, test runs and listings printed by a command. Unit: characters. */
+const MIN_OUTPUT_CHARS = 1000;
+
 /** The settings that select texts. */
 export function findSettingsOf(settings: Settings): FindSettings {
+  const { minPruneChars } = settings;
   return {
-    minPruneChars: settings.minPruneChars,
-    minOutputChars: settings.minOutputChars,
+    minPruneChars,
+    // a raised minimum also applies to command output
+    minOutputChars: minPruneChars > pruningSettings.minPruneChars.fallback ? minPruneChars : MIN_OUTPUT_CHARS,
     maxInputChars: settings.maxInputChars,
     limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
     repeats: settings.repeats,

@@ -197,7 +197,7 @@ async function openParts(services: Services, port: number): Promise<OpenPart[]> 
  * trail.
  */
 async function openBudgets(services: Services, opened: readonly OpenPart[]): Promise<Budgets> {
-  const { settings, store, events, clock, log, failures, projectBook, prices } = services;
+  const { store, events, clock, log, failures, projectBook, prices } = services;
   const budgets = new Budgets({
     store: store.ledger,
     clock,
@@ -211,7 +211,6 @@ async function openBudgets(services: Services, opened: readonly OpenPart[]): Pro
     },
     onFailure: failures.of('ledger'),
     prices,
-    unpriced: settings.budgetUnpriced,
   });
   await budgets.start();
   const refresh = (): void => void budgets.refresh();

@@ -114,7 +114,7 @@ function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pru
  */
 async function openDoor(base: Base): Promise<RunningServer | null> {
   const { settings } = base;
-  if (!settings.enableChildren || settings.dbPath === ':memory:') return null;
+  if (!settings.enable.includes('children') || settings.dbPath === ':memory:') return null;
   const [{ startHttp }, { ids }] = await Promise.all([import('./serve.ts'), import('./context.ts')]);
   return startHttp({ ...settings, host: '127.0.0.1', port: 0, authToken: settings.authToken ?? ids.secret() }, base);
 }

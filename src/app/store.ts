@@ -42,7 +42,6 @@ export async function openOwnFile(settings: Settings, clock: Clock): Promise<Sto
 function limitsOf(settings: Settings) {
   return {
     ttlMs: settings.pruneIdTtlS * 1000,
-    sentTtlMs: settings.sentTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
     conversationShare: CONVERSATION_SHARE,
     maxEvents: settings.maxEvents,

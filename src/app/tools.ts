@@ -53,10 +53,12 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
     healthTool(health),
   ],
   ({ edition, settings, version, face, registry }) => [
-    mcpInfoTool(() => infoOf(settings, partTools(edition), version, face.transports(), face.maxInputBytes)),
+    mcpInfoTool(() =>
+      infoOf(settings, edition.settings.features, partTools(edition), version, face.transports(), face.maxInputBytes),
+    ),
     mcpCapabilitiesTool({
       tools: () => registry().list(face.faces),
-      further: settings.enableIdempotency ? ['idempotency'] : [],
+      further: settings.enable.includes('idempotency') ? ['idempotency'] : [],
       maxEvents: settings.maxEvents,
     }),
   ],
@@ -101,13 +103,13 @@ export function openTools(
   const known = partTools(edition);
   const parts: Parts = { ...services, face, registry: () => registry };
   const ofParts = opened.flatMap((one) => one.tools?.(parts.registry) ?? []);
-  const flags = enabledFlags(settings, known);
+  const flags = enabledFlags(settings);
   const mayStart = face.stays || settings.authToken !== null;
   const absent = absentTools(known, ofParts, flags, mayStart);
   const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofParts, ...absent];
   const keyedTools = new Set([...KEYED, ...known.flatMap(({ keyed }) => keyed)]);
   const keyed = (tool: Tool): Tool =>
-    settings.enableIdempotency && keyedTools.has(tool.name) ? idempotency.wrap(tool) : tool;
+    settings.enable.includes('idempotency') && keyedTools.has(tool.name) ? idempotency.wrap(tool) : tool;
   const registry = new ToolRegistry(
     tools.map(keyed),
     flags,
@@ -117,11 +119,11 @@ export function openTools(
     registry,
     methods: {
       health,
-      ...(settings.enableResources
+      ...(settings.enable.includes('resources')
         ? resourceMethods(resources, face.stays, failures.of('subscriptions'))
         : withoutResources),
     },
-    capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
+    capabilities: settings.enable.includes('resources') ? resourceCapabilities(face.stays) : {},
   };
 }
 

@@ -10,6 +10,7 @@ import { isHeldOut } from '../core/request/policy.ts';
 import { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import { ShortTools } from '../core/sent/short-tools.ts';
 import { isForeign } from '../core/web-origin.ts';
+import { IDEMPOTENCY_TTL_MS } from '../mcp/idempotency.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { BodyDecoder } from '../proxy/decode-body.ts';
@@ -190,7 +191,7 @@ function socketHandler(
     clock,
     destinationOf: (req) => socketDestination(destinations, req),
     hops,
-    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    headersTimeoutMs: settings.upstreamTimeoutMs,
     onOpened: (req) => runs.begin(runOf(req), clock.nowMs()),
     onNotUnderstood: (reason) => reporter.unread(reason),
     onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
@@ -250,12 +251,12 @@ function socketDestination(
 }
 
 function awsSigning({ settings, clock }: Services): AwsSigning {
-  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsSessionToken: sessionToken } = settings;
+  const { accessKeyId, secretAccessKey, sessionToken, region, sign: signs } = settings.aws;
   const credentials =
     accessKeyId !== null && secretAccessKey !== null
       ? { accessKeyId, secretAccessKey, sessionToken: sessionToken ?? undefined }
       : null;
-  return new AwsSigning({ credentials, signs: settings.bedrockSign, region: settings.awsRegion, clock });
+  return new AwsSigning({ credentials, signs, region, clock });
 }
 
 /** Options shared by the handlers of all wires, above all the decision cache. */
@@ -304,7 +305,7 @@ async function handlerOptions(
       ownRecords,
       traces,
       segments: segmentsOf(services, owners !== undefined),
-      answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
+      answers: keptAnswers(store.records, IDEMPOTENCY_TTL_MS),
       owners,
     }),
     traces,

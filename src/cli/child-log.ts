@@ -23,7 +23,7 @@ const MAX_WAITING = 5_000;
 
 /** Opens the log; a no-op unless resources are enabled. If the store fails, only the log is lost. */
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
-  if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
+  if (!settings.enable.includes('resources')) return { on: false, meta() {}, stderr() {}, async close() {} };
   const { openStore } = await import('../app/store.ts');
   const store = await openStore(settings, { edition: io.edition, clock: io.clock });
   let lost: unknown = null;

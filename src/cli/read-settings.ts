@@ -1,6 +1,7 @@
 import { type Loaded, loadSettings } from '../config/load.ts';
 import type { SettingKey } from '../config/settings.ts';
 import { type Call, type Io, textOption } from './command.ts';
+import { switchesOf } from './setting-options.ts';
 
 /**
  * Loads the configuration for a command.
@@ -11,5 +12,6 @@ import { type Call, type Io, textOption } from './command.ts';
 export function readSettings(call: Call, io: Io, flags: Partial<Record<SettingKey, string>> = {}): Loaded {
   const { env, platform, homeDir, cwd, readFile, edition } = io;
   const { settings: table } = edition;
-  return loadSettings({ table, env, platform, homeDir, cwd, readFile, configFile: textOption(call, 'config'), flags });
+  const given = { configFile: textOption(call, 'config'), flags, switches: switchesOf(call, table) };
+  return loadSettings({ table, env, platform, homeDir, cwd, readFile, ...given });
 }

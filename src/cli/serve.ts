@@ -55,7 +55,7 @@ export function serveCommand(edition: Edition, loadStart: () => Promise<Start>):
       if (problem !== null) throw new SettingsError([problem]);
       const settings: Settings = { ...read, authToken: serverToken(io, read) };
 
-      const forPeople = settings.logFormat === 'line' || (settings.logFormat === 'auto' && io.outIsTerminal);
+      const forPeople = io.outIsTerminal;
       const render = forPeople ? { render: logLinePrinter(painter(io)) } : {};
       const log = createLog({ level: settings.logLevel, fd: 1, ...render });
       const start = await loadStart();

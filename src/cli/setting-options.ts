@@ -4,17 +4,13 @@ import { type Call, type Option, textOption, UsageError } from './command.ts';
 
 type Options = Readonly<Record<string, Option>>;
 
-/** `--enable-X` and `--disable-X` options of all toggles. */
-export function toggleOptions({ rows }: SettingTable): Options {
+/** `--enable-X` and `--disable-X` options of all features. */
+export function toggleOptions({ features }: SettingTable): Options {
   return Object.fromEntries(
-    rows.flatMap(({ setting: { toggle, doc, fallback } }): [string, Option][] =>
-      toggle === undefined
-        ? []
-        : [
-            [`enable-${toggle}`, { type: 'boolean', doc: `${doc} (default ${fallback ? 'on' : 'off'})` }],
-            [`disable-${toggle}`, { type: 'boolean', doc: `the opposite of --enable-${toggle}` }],
-          ],
-    ),
+    features.flatMap(({ name, doc }): [string, Option][] => [
+      [`enable-${name}`, { type: 'boolean', doc }],
+      [`disable-${name}`, { type: 'boolean', doc: `the opposite of --enable-${name}` }],
+    ]),
   );
 }
 
@@ -42,17 +38,23 @@ export function flagOptions({ rows }: SettingTable): Options {
   );
 }
 
-/** Settings given by such options. @throws UsageError for conflicting ones */
+/** Settings given by such options. */
 export function flagsOf(call: Call, { rows }: SettingTable): Partial<Record<SettingKey, string>> {
   const flags: Partial<Record<SettingKey, string>> = {};
   for (const { key, setting } of rows) {
-    const { flag, toggle } = setting;
-    const text = flag === undefined ? undefined : textOption(call, flag);
+    const text = setting.flag === undefined ? undefined : textOption(call, setting.flag);
     if (text !== undefined) flags[key] = text;
-    if (toggle === undefined) continue;
-    const [on, off] = [call.values[`enable-${toggle}`] === true, call.values[`disable-${toggle}`] === true];
-    if (on && off) throw new UsageError(`--enable-${toggle} and --disable-${toggle} exclude each other`);
-    if (on || off) flags[key] = String(on);
   }
   return flags;
+}
+
+/** Features switched by `--enable-X` and `--disable-X`. @throws UsageError for both of one feature */
+export function switchesOf(call: Call, { features }: SettingTable): Record<string, boolean> {
+  const switches: Record<string, boolean> = {};
+  for (const { name } of features) {
+    const [on, off] = [call.values[`enable-${name}`] === true, call.values[`disable-${name}`] === true];
+    if (on && off) throw new UsageError(`--enable-${name} and --disable-${name} exclude each other`);
+    if (on || off) switches[name] = on;
+  }
+  return switches;
 }

@@ -3,7 +3,7 @@ import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { UserError } from '../errors/errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
-import { flagsOf, toggleOptions } from './setting-options.ts';
+import { toggleOptions } from './setting-options.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
 /** Tools of the set `files`; all others need the store. */
@@ -110,7 +110,7 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
     import('./read-settings.ts'),
     import('../observe/log.ts'),
   ]);
-  const { settings, warnings } = readSettings(call, io, flagsOf(call, io.edition.settings));
+  const { settings, warnings } = readSettings(call, io);
   const log = createLog({ level: settings.logLevel, fd: 2 });
   for (const warning of warnings) log.warn({ warning }, 'configuration');
   return { edition: io.edition, settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };

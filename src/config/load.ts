@@ -2,18 +2,18 @@ import { errorCode } from '../base/causes.ts';
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
 import { replacedValue, retiredWarning } from './retired.ts';
-import { pruningSettings } from './settings/pruning.ts';
+import type { Rule } from './rules.ts';
 import type { Setting } from './settings/setting.ts';
 import {
-  isFeature,
+  featuresOn,
   otherVariables,
   type SettingKey,
-  type SettingRow,
   type Settings,
   type SettingTable,
+  variablesOf,
 } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
-import { readToml, SECTION } from './toml.ts';
+import { isTable, readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
 
 /** Source of a value. `name` is the variable, option, file, or implying setting. */
@@ -33,6 +33,8 @@ export interface LoadInput extends Place {
   readonly configFile?: string | undefined;
   /** Values from the command line, by setting. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string>>>;
+  /** Features added to or left out of `enable` on the command line. */
+  readonly switches?: Readonly<Record<string, boolean>>;
 }
 
 export interface Loaded {
@@ -63,8 +65,16 @@ export function loadSettings(input: LoadInput): Loaded {
   const values: Partial<Record<SettingKey, unknown>> = {};
   const origins: Partial<Record<SettingKey, Origin>> = {};
 
+  const switches = Object.entries(input.switches ?? {}).map(([name, value]): [string, Given] => [
+    name,
+    { value, origin: { from: 'flag', name: `--${value ? 'enable' : 'disable'}-${name}` } },
+  ]);
   for (const { key, setting } of input.table.rows) {
-    const found = fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting);
+    const own = setting.onlyFields
+      ? null
+      : (fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting));
+    const alone = fieldsGiven(input, file, setting, { problems, warnings });
+    const found = key === 'enable' ? withSwitches(own, new Map([...alone, ...switches])) : withFields(own, alone);
     const replaced = found && replacedValue(setting.toml, found.value);
     if (replaced) warnings.push(`${found.origin.name} = ${found.value} is read as ${replaced[0]}: ${replaced[1]}`);
     const given = replaced ? { ...found, value: replaced[0] } : found;
@@ -90,13 +100,11 @@ export function loadSettings(input: LoadInput): Loaded {
   };
 }
 
-const DEFAULT_MIN_PRUNE_CHARS = pruningSettings.minPruneChars.fallback;
-
 /** Fills in defaults that depend on the machine or other settings, and freezes the result. */
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
   const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
-  const implied = impliedToggles(input.table.rows, values, origins);
+  const implied: Record<string, readonly [unknown, Origin]> = {};
   const imply = (key: SettingKey, value: unknown, by: SettingKey): void => {
     if (origins[key].from === 'default') implied[key] = [value, { from: 'implied', name: origins[by].name }];
   };
@@ -107,42 +115,16 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   if (values.databaseUrl !== null) imply('conversationTitles', false, 'databaseUrl');
   for (const part of input.table.parts) for (const row of part.implied?.(values) ?? []) imply(...row);
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
-  // a raised minimum text size also applies to command output
-  if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');
   const entries = Object.entries(implied);
   const settings: Settings = {
     ...values,
     dbPath,
+    enable: featuresOn(input.table, values.enable),
     ...Object.fromEntries(entries.map(([key, [value]]) => [key, value])),
   };
   const allOrigins: Origins = { ...origins, ...Object.fromEntries(entries.map(([key, [, origin]]) => [key, origin])) };
   for (const value of Object.values(settings)) if (Array.isArray(value)) Object.freeze(value);
   return { settings: Object.freeze(settings), allOrigins: Object.freeze(allOrigins) };
-}
-
-/** Toggles implied by other settings; explicitly set toggles stay unchanged. */
-function impliedToggles(
-  rows: readonly SettingRow[],
-  values: Settings,
-  origins: Origins,
-): Record<string, readonly [unknown, Origin]> {
-  const implied: Record<string, readonly [unknown, Origin]> = {};
-  for (const { key, setting } of rows) {
-    const isNamed = isFeature(setting) && values.enable.includes(setting.toggle);
-    if (isNamed && origins[key].from === 'default')
-      implied[key] = [true, { from: 'implied', name: origins.enable.name }];
-  }
-  for (let before = -1; before < Object.keys(implied).length; ) {
-    before = Object.keys(implied).length;
-    for (const { key, setting } of rows) {
-      if (values[key] !== true && implied[key] === undefined) continue;
-      const name = implied[key]?.[1].name ?? origins[key].name;
-      for (const other of setting.implies ?? []) {
-        if (origins[other as SettingKey].from === 'default') implied[other] = [true, { from: 'implied', name }];
-      }
-    }
-  }
-  return implied;
 }
 
 /** `:memory:`, SQLite's name for an in-memory store, is not a path. */
@@ -179,15 +161,19 @@ function readConfigFile(input: LoadInput): ConfigFile {
   return { path, ...readToml(text, path, input.table.rows) };
 }
 
-function fromFlag(input: LoadInput, key: SettingKey, { flag, toggle, rule }: Setting<unknown>): Given | null {
+function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unknown>): Given | null {
   const text = input.flags?.[key];
-  if (text === undefined) return null;
-  const value = rule.fromText(text.trim());
-  const name = toggle === undefined ? `--${flag}` : `--${value === true ? 'enable' : 'disable'}-${toggle}`;
-  return { value, origin: { from: 'flag', name } };
+  return text === undefined ? null : { value: rule.fromText(text.trim()), origin: { from: 'flag', name: `--${flag}` } };
 }
 
-function fromEnv(input: LoadInput, { env, rule }: Setting<unknown>): Given | null {
+/** What a setting or a field is read by. */
+interface Names {
+  readonly env?: readonly string[];
+  readonly toml?: string | null;
+  readonly rule: Rule<unknown>;
+}
+
+function fromEnv(input: LoadInput, { env = NO_NAMES, rule }: Names): Given | null {
   for (const name of env) {
     const text = input.env[name]?.trim();
     if (text === undefined || (text === '' && !rule.emptyIsValue)) continue;
@@ -196,12 +182,53 @@ function fromEnv(input: LoadInput, { env, rule }: Setting<unknown>): Given | nul
   return null;
 }
 
-function fromFile(file: ConfigFile, { toml }: Setting<unknown>): Given | null {
+function fromFile(file: ConfigFile, { toml = null }: Names): Given | null {
   if (toml === null || !file.values.has(toml)) return null;
   return { value: file.values.get(toml), origin: { from: 'file', name: `${file.path}: ${SECTION}.${toml}` } };
 }
 
-function wrongValue({ value, origin }: Given, setting: Setting<unknown>): string {
+/** The value of a setting, completed by fields that are given alone; entries of the value itself win. */
+function withFields(own: Given | null, alone: ReadonlyMap<string, Given>): Given | null {
+  const [first] = alone.values();
+  const origin = own?.origin ?? first?.origin;
+  if (origin === undefined || (own !== null && !isTable(own.value))) return own;
+  const values = Object.fromEntries([...alone].map(([name, { value }]) => [name, value]));
+  return { value: { ...values, ...(own?.value as object) }, origin };
+}
+
+/** The list of `enable` with its switches, which win over it. */
+function withSwitches(own: Given | null, switches: ReadonlyMap<string, Given>): Given | null {
+  const [first] = switches.values();
+  const listed = own?.value ?? [];
+  if (first === undefined || !Array.isArray(listed)) return own;
+  const others = listed.filter((word) => !switches.has(String(word).replace(/^-/, '')));
+  const words = [...switches].map(([name, { value }]) => (value === true ? name : `-${name}`));
+  return { value: [...others, ...words], origin: own?.origin ?? first.origin };
+}
+
+/** Valid values of the fields that are given alone, by name. */
+function fieldsGiven(
+  input: LoadInput,
+  file: ConfigFile,
+  { fields = {}, secret, env, invalidEnvFallback }: Setting<unknown>,
+  { problems, warnings }: Record<'problems' | 'warnings', string[]>,
+): Map<string, Given> {
+  const given = new Map<string, Given>();
+  for (const [name, field] of Object.entries(fields)) {
+    const found = fromEnv(input, field) ?? fromFile(file, field);
+    if (found === null) continue;
+    const isValid = field.rule.schema.safeParse(found.value).success;
+    if (isValid) given.set(name, found);
+    else if (invalidEnvFallback === undefined)
+      problems.push(`${wrongValue(found, { ...field, secret })}; correct or remove it`);
+    else warnings.push(`${wrongValue(found, { ...field, secret })}; it is ignored`);
+    if (field.retired)
+      warnings.push(`${found.origin.name} will go; use ${found.value === false ? `-${name}` : name} in ${env[0]}`);
+  }
+  return given;
+}
+
+function wrongValue({ value, origin }: Given, setting: Pick<Setting<unknown>, 'rule' | 'secret'>): string {
   const shown = setting.secret ? '(hidden)' : shownValue(value);
   return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
 }
@@ -234,10 +261,11 @@ export function defaultWords(setting: Setting<unknown>): string {
 }
 
 const PREFIX = 'MCP_PRUNER_';
+const NO_NAMES: readonly string[] = [];
 
 /** Warns about unknown variables, which may be misspelled. */
 function unknownVariables({ env, table }: LoadInput): string[] {
-  const knownNames = new Set([...table.rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
+  const knownNames = new Set([...table.rows.flatMap(({ setting }) => variablesOf(setting)), ...otherVariables]);
   const suffixes = [...knownNames].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !knownNames.has(name))

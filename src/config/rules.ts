@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parse } from 'smol-toml';
 import { z } from 'zod';
 
 /** How a setting's value is parsed and validated. */
@@ -10,6 +11,53 @@ export interface Rule<T> {
   readonly allowed: string;
   /** Whether an empty environment variable is a value rather than "not set". */
   readonly emptyIsValue?: true;
+}
+
+/** A part of a setting's value. */
+export interface Field<T = unknown> {
+  readonly rule: Rule<T>;
+  readonly fallback: T;
+  /** Purpose, in one line. */
+  readonly doc: string;
+  /** Variables that give it alone; default: none. */
+  readonly env?: readonly string[];
+  /** Key that gives it alone in the TOML file. */
+  readonly toml?: string;
+  /** Whether it is displayed although the setting is secret. */
+  readonly shown?: true;
+  /** Warns that `env` and `toml` are earlier names. */
+  readonly retired?: true;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+type FieldValues<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never };
+
+/** Names that a field had as a setting of its own. */
+export function earlier(variable: string): Required<Pick<Field, 'env' | 'toml' | 'retired'>> {
+  return { env: [`MCP_PRUNER_${variable}`], toml: variable.toLowerCase(), retired: true };
+}
+
+/** Values that belong together: a table in the file, and in the environment its entries as in the file. */
+export function group<const F extends Fields>(fields: F) {
+  const rows = Object.entries(fields);
+  const shape = Object.fromEntries(rows.map(([name, { rule, fallback }]) => [name, rule.schema.default(fallback)]));
+  const words = rows.map(
+    ([name, { rule }]) => `${name} = ${rule.allowed.replace('; in the environment separated by commas', '')}`,
+  );
+  const rule: Rule<FieldValues<F>> = {
+    schema: z.strictObject(shape) as unknown as z.ZodType<FieldValues<F>>,
+    fromText: (text) => {
+      try {
+        return parse(`group = { ${text} }`).group;
+      } catch {
+        return text;
+      }
+    },
+    allowed: `a table with ${words.join('; ')}; in the environment its entries, with commas between them`,
+  };
+  const fallback = Object.fromEntries(rows.map(([name, field]) => [name, field.fallback])) as FieldValues<F>;
+  return { rule, fallback, fields };
 }
 
 const NUMBER = /^[+-]?\d[\d_]*(?:\.\d+)?(?:e\+?\d{1,2})?$/i;
@@ -67,6 +115,13 @@ export function onOff(): Rule<boolean> {
     fromText: (text) => SWITCH_WORDS[text.toLowerCase()] ?? text,
     allowed: 'true or false',
   };
+}
+
+/** Like `onOff`, or a word. */
+export function onOffOr<const W extends string>(word: W): Rule<boolean | W> {
+  const { schema, fromText, allowed } = onOff();
+  const fromWord = (text: string): unknown => (text.toLowerCase() === word ? word : fromText(text));
+  return { schema: z.union([schema, z.literal(word)]), fromText: fromWord, allowed: `${allowed}, or ${word}` };
 }
 
 /** One of several words, in any case; aliases map to words. */

@@ -1,4 +1,4 @@
-import { listOf } from './rules.ts';
+import { earlier, type Fields, listOf, onOff } from './rules.ts';
 import { backendsSettings } from './settings/backends.ts';
 import { cloudSettings } from './settings/clouds.ts';
 import { keepingSettings } from './settings/keeping.ts';
@@ -7,8 +7,8 @@ import { operationSettings } from './settings/operation.ts';
 import { providerKeySettings } from './settings/provider-keys.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
-import { named, type Row, type Setting } from './settings/setting.ts';
-import { toolsSettings } from './settings/tools.ts';
+import { type Feature, type Features, named, type Row, type Setting, snakeCase } from './settings/setting.ts';
+import { DEFAULT_FEATURES, ownFeatures, toolsSettings } from './settings/tools.ts';
 
 /** The settings of the product itself. */
 const ownRows = {
@@ -40,6 +40,7 @@ export type Implied = readonly [key: SettingKey, value: unknown, because: Settin
 /** Settings of an optional part, and their consequences. */
 export interface PartSettings {
   readonly rows: object;
+  readonly features?: Features;
   readonly implied?: (values: Settings) => readonly Implied[];
   /** Why a server must not start with these settings, in one line, or `null`. */
   readonly problem?: (settings: Settings) => string | null;
@@ -56,23 +57,68 @@ export interface SettingRow {
 /** All settings of an edition. `docs/configuration.md` and `config/default.toml` are generated from this table. */
 export interface SettingTable {
   readonly rows: readonly SettingRow[];
+  readonly features: readonly NamedFeature[];
   readonly parts: readonly PartSettings[];
+}
+
+/** A feature with the key that `mcp_info` reports and the name that `enable` accepts. */
+export interface NamedFeature extends Feature {
+  readonly key: string;
+  readonly name: string;
 }
 
 /** Settings of the product, followed by those of parts. */
 export function settingTable(parts: readonly PartSettings[]): SettingTable {
-  const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
-    Object.entries(group).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) })),
+  const features = [ownFeatures, ...parts.map((part) => part.features ?? {})].flatMap((group) =>
+    Object.entries(group).map(([key, feature]) => ({ ...feature, key, name: featureName(key) })),
   );
-  const features = rows.flatMap(({ setting }) => (isFeature(setting) ? [setting.toggle] : []));
-  const withFeatures = ({ key, setting }: SettingRow): SettingRow =>
-    key === 'enable' ? { key, setting: { ...setting, rule: listOf(features) } } : { key, setting };
-  return { rows: rows.map(withFeatures), parts };
+  const names = features.map(({ name }) => name);
+  const enable = { rule: listOf([...names, ...names.map((name) => `-${name}`)]), fields: switchesOf(features) };
+  const rows = [ownRows, ...parts.map((part) => part.rows)].flatMap((group) =>
+    Object.entries(group).map(([key, row]) => {
+      const setting = named(key, row as Row<unknown>);
+      return { key: key as SettingKey, setting: key === 'enable' ? { ...setting, ...enable } : setting };
+    }),
+  );
+  return { rows, features, parts };
 }
 
-/** Whether a setting toggles a feature that `enable` can name. */
-export function isFeature(setting: Setting<unknown>): setting is Setting<unknown> & { readonly toggle: string } {
-  return setting.toggle !== undefined && setting.fallback === false;
+/** The name by which `enable` knows a feature. */
+export function featureName(key: string): string {
+  return snakeCase(key).replace('enable_', '').replaceAll('_', '-');
+}
+
+/** Earlier switches, one per feature. */
+function switchesOf(features: readonly NamedFeature[]): Fields {
+  return Object.fromEntries(
+    features.map(({ key, name, doc }) => {
+      const field = { rule: onOff(), fallback: false, doc, ...earlier(snakeCase(key).toUpperCase()) };
+      return [name, field];
+    }),
+  );
+}
+
+/** Features in force: defaults and `listed` with what they imply, without those listed as `-name`. */
+export function featuresOn({ features }: SettingTable, listed: readonly string[]): string[] {
+  const without = new Set(listed.filter((word) => word.startsWith('-')).map((word) => word.slice(1)));
+  const on = new Set<string>();
+  const add = (name: string): void => {
+    if (on.has(name) || without.has(name)) return;
+    on.add(name);
+    for (const other of features.find((one) => one.name === name)?.implies ?? []) add(other);
+  };
+  for (const word of [...DEFAULT_FEATURES, ...listed]) if (!word.startsWith('-')) add(word);
+  return [...on];
+}
+
+/** All variables that give a setting or a part of it. */
+export function variablesOf({ env, fields = {} }: Setting<unknown>): string[] {
+  return [...new Set([...env, ...Object.values(fields).flatMap((field) => field.env ?? [])])];
+}
+
+/** All keys of the file that give a setting or a part of it. */
+export function keysOf({ toml, fields = {} }: Setting<unknown>): string[] {
+  return [toml, ...Object.values(fields).map((field) => field.toml)].filter((key) => typeof key === 'string');
 }
 
 /** Variables with our prefix that are not settings but are used by this program. */

@@ -1,7 +1,9 @@
 import type { Loaded, Origin } from './load.ts';
 import { pruningSettings } from './settings/pruning.ts';
+import { type Setting, snakeCase } from './settings/setting.ts';
 import { toolsSettings } from './settings/tools.ts';
 import type { Settings, SettingTable } from './settings.ts';
+import { isTable } from './toml.ts';
 
 /** Shown instead of a secret. */
 export const HIDDEN = '***';
@@ -20,11 +22,24 @@ export function shownSettings({ settings, origins, table }: Omit<Loaded, 'warnin
   return table.rows.map(({ key, setting }) => {
     const value = settings[key];
     return {
-      key: setting.toml ?? setting.env[0].toLowerCase().replace(/^mcp_pruner_/, ''),
-      value: setting.secret && value !== null ? HIDDEN : value,
+      key:
+        setting.toml ??
+        (setting.onlyFields ? snakeCase(key) : setting.env[0].toLowerCase().replace(/^mcp_pruner_/, '')),
+      value: shownValue(value, setting),
       origin: origins[key],
     };
   });
+}
+
+/** A value as it may be displayed. Lists are no secrets. */
+function shownValue(value: unknown, { secret, fields = {} }: Setting<unknown>): unknown {
+  if (secret !== true || value === null || Array.isArray(value)) return value;
+  if (!isTable(value)) return HIDDEN;
+  const entries = Object.entries(value).map(([name, one]) => {
+    const isOpen = one === null || Array.isArray(one) || fields[name]?.shown;
+    return [name, isOpen ? one : HIDDEN];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** Settings about requests; all others are about the server itself, such as addresses and paths. */
@@ -44,7 +59,7 @@ export function settingsInWords(
     return {
       key: setting.toml ?? setting.env[0],
       env: setting.env[0],
-      value: setting.secret && value !== null ? HIDDEN : value,
+      value: shownValue(value, setting),
       isDefault: from === 'default',
       from: from === 'default' ? 'default' : from === 'implied' ? `because of ${name}` : `${FROM[from]} ${name}`,
       doc: setting.doc,

@@ -1,7 +1,7 @@
 import { parse, TomlError } from 'smol-toml';
 import { nearest } from './nearest.ts';
 import { retiredWarning } from './retired.ts';
-import type { SettingRow } from './settings.ts';
+import { keysOf, type SettingRow } from './settings.ts';
 
 /** Our section of the file. */
 export const SECTION = 'mcp_pruner';
@@ -17,7 +17,7 @@ export interface TomlFile {
 
 /** Parses a configuration file. Problem lines contain no values, because a value may be a misplaced secret. */
 export function readToml(text: string, file: string, rows: readonly SettingRow[]): TomlFile {
-  const known = new Set(rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml])));
+  const known = new Set(rows.flatMap(({ setting }) => keysOf(setting)));
   let root: Record<string, unknown>;
   try {
     root = parse(text);
@@ -44,7 +44,7 @@ export function readToml(text: string, file: string, rows: readonly SettingRow[]
   return { values, problems, warnings };
 }
 
-function isTable(value: unknown): value is Record<string, unknown> {
+export function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 

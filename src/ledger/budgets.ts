@@ -19,8 +19,6 @@ export interface BudgetsOptions {
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
   readonly prices: Pick<Prices, 'of' | 'ceiling' | 'extras'>;
-  /** Treatment of models without a price: refuse, or bill at the highest price of any model. */
-  readonly unpriced: 'refuse' | 'ceiling';
   /** Poll interval in milliseconds; default: 2,000. */
   readonly refreshMs?: number;
   /** Maximum wait of a request for the first bill of its key or project, in milliseconds. Default: 30,000. */
@@ -120,13 +118,11 @@ export class Budgets implements BudgetGate {
     return this.#limits.has(nameOf('key', keyId ?? '')) || this.#limits.has(nameOf('project', project));
   }
 
-  quote(models: readonly string[], cloud: string | undefined): Quote | null {
-    const { unpriced } = this.#options;
+  quote(models: readonly string[], cloud: string | undefined): Quote {
     const priced = models.flatMap((model) => this.#priceOf(model, cloud) ?? []);
     const [first, ...others] = priced;
     const dearest = first && others.reduce((most, price) => (price.input > most.input ? price : most), first);
-    const price = dearest ?? (unpriced === 'ceiling' ? this.#options.prices.ceiling() : null);
-    return price && quoteAt(price);
+    return quoteAt(dearest ?? this.#options.prices.ceiling());
   }
 
   billed(models: readonly string[], cloud: string | undefined, usage: ReportedUsage): number {

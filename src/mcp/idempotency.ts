@@ -6,6 +6,9 @@ import { PrunerError, reasonOf } from '../errors/errors.ts';
 import { invalidParams, isObject, type JsonObject } from './json-rpc.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
+/** How long the answer to a call with an `idempotency_key` is replayed. */
+export const IDEMPOTENCY_TTL_MS = 86_400_000;
+
 export const IDEMPOTENCY_FLAG = '--enable-idempotency';
 const MAX_KEY_CHARS = 256;
 /** How long a key stays claimed after the claiming process was killed. */

@@ -1,31 +1,21 @@
-import type { Settings } from '../config/settings.ts';
-import { IDEMPOTENCY_FLAG } from './idempotency.ts';
+import type { Settings, SettingTable } from '../config/settings.ts';
+import { IDEMPOTENCY_TTL_MS } from './idempotency.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
-import { type PartTools, togglesOf } from './part-tools.ts';
-import { EVENTS_FLAG } from './tools/events-watch.ts';
-import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
-import { BULK_FLAG } from './tools/prune-text.ts';
-import { RESOURCES_FLAG } from './tools/resources-list.ts';
+import type { PartTools } from './part-tools.ts';
+import type { Transports } from './tools/mcp-info.ts';
 
 /** Toggles of features that this product does not have, reported as off because clients may look for them. */
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
-/** The enabled command line flags. */
-export function enabledFlags(settings: Settings, parts: readonly PartTools[]): Set<string> {
-  const flags: readonly [string, boolean][] = [
-    [INTROSPECTION_FLAG, settings.enableMcpIntrospection],
-    [RESOURCES_FLAG, settings.enableResources],
-    [EVENTS_FLAG, settings.enableEventsBus],
-    [IDEMPOTENCY_FLAG, settings.enableIdempotency],
-    [BULK_FLAG, settings.enableBulk],
-    ...togglesOf(parts).map(([toggle, flag]): [string, boolean] => [flag, settings[toggle]]),
-  ];
-  return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
+/** The command line flags of enabled features. */
+export function enabledFlags({ enable }: Settings): Set<string> {
+  return new Set(enable.map((name) => `--enable-${name}`));
 }
 
 /** The `mcp_info` answer for these settings. Contains no secrets. */
 export function infoOf(
   settings: Settings,
+  features: SettingTable['features'],
   parts: readonly PartTools[],
   version: string,
   transports: Transports,
@@ -37,21 +27,15 @@ export function infoOf(
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },
     transports,
     features: {
-      enableMcpIntrospection: settings.enableMcpIntrospection,
-      enableResources: settings.enableResources,
-      enableEventsBus: settings.enableEventsBus,
-      enableIdempotency: settings.enableIdempotency,
-      enableBulk: settings.enableBulk,
-      ...Object.fromEntries(togglesOf(parts).map(([toggle]) => [toggle, settings[toggle]])),
+      ...Object.fromEntries(features.map(({ key, name }) => [key, settings.enable.includes(name)])),
       ...Object.fromEntries(ABSENT.map((name) => [name, false])),
     },
     timings: {
       pruneTimeoutMs: settings.timeoutMs,
-      upstreamHeadersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-      upstreamBodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+      upstreamTimeoutMs: settings.upstreamTimeoutMs,
       drainTimeoutMs: settings.drainTimeoutMs,
       pruneIdTtlMs: settings.pruneIdTtlS * 1000,
-      idempotencyTtlMs: settings.idempotencyTtlS * 1000,
+      idempotencyTtlMs: IDEMPOTENCY_TTL_MS,
       ...further('timings'),
     },
     safety: {

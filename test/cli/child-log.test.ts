@@ -31,7 +31,7 @@ async function runAgent(env: Record<string, string>) {
 
 describe('mcp-pruner run', () => {
   it('records the lifecycle and stderr of an agent if resources are on, with keys redacted', async () => {
-    const { code, err, children, logs } = await runAgent({ MCP_PRUNER_ENABLE_RESOURCES: '1' });
+    const { code, err, children, logs } = await runAgent({ MCP_PRUNER_ENABLE: 'resources' });
     expect(code).toBe(3);
     expect(children).toHaveLength(1);
     expect(children[0]?.childId).toMatch(/^node-/);

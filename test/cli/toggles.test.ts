@@ -24,26 +24,19 @@ function noFile(): never {
   throw Object.assign(new Error('no file'), { code: 'ENOENT' });
 }
 
-const toggles = {
-  resources: 'enableResources',
-  'events-bus': 'enableEventsBus',
-  idempotency: 'enableIdempotency',
-  bulk: 'enableBulk',
-} as const;
+const features = ['resources', 'events-bus', 'idempotency', 'bulk'];
 
 describe('the toggles of mcp-pruner serve', () => {
   it('are off by default, except introspection', async () => {
-    const settings = await startedWith([]);
-    expect(settings.enableMcpIntrospection).toBe(true);
-    for (const key of Object.values(toggles)) expect(settings[key]).toBe(false);
+    expect((await startedWith([])).enable).toEqual(['mcp-introspection']);
   });
 
   it('are switched by --enable and --disable, which override the environment', async () => {
-    const on = await startedWith(Object.keys(toggles).map((name) => `enable-${name}`));
-    for (const key of Object.values(toggles)) expect(on[key]).toBe(true);
-    const env = { MCP_PRUNER_ENABLE_RESOURCES: '1', MCP_PRUNER_ENABLE_BULK: '1' };
-    const some = await startedWith(['disable-resources', 'disable-mcp-introspection'], env);
-    expect(some).toMatchObject({ enableResources: false, enableBulk: true, enableMcpIntrospection: false });
+    const on = await startedWith(features.map((name) => `enable-${name}`));
+    expect(on.enable).toEqual(['mcp-introspection', ...features]);
+    const env = { MCP_PRUNER_ENABLE: 'resources,bulk,-tx' };
+    const some = await startedWith(['disable-resources', 'disable-mcp-introspection', 'enable-tx'], env);
+    expect(some.enable).toEqual(['bulk', 'tx', 'graphs']);
   });
 
   it('cannot be both enabled and disabled', async () => {

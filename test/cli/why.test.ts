@@ -41,7 +41,7 @@ async function whyAsJson(proxy: TestProxy, pruneId: string): Promise<WhyJson> {
 /** A log and a source file through the proxy; the cuts as the markers tell them. */
 async function pruned() {
   const upstream = await startUpstream();
-  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_MARKER_STYLE: 'full' } });
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_INCLUDE_MARKERS: 'full' } });
   const agent = new Agent(proxy, upstream);
   const log = agent.tool('bash', { command: 'npm start' }, LOG);
   await agent.send();

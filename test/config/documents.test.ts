@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { isFeature } from '../../src/config/settings.ts';
+import { keysOf, variablesOf } from '../../src/config/settings.ts';
 import { edition } from '../../src/edition.ts';
 import { machine } from './machine.ts';
 import { composeFile, configurationPage, defaultToml } from './print.ts';
@@ -35,16 +35,14 @@ describe('the documents of the configuration', () => {
 
   it('config/default.toml documents every key of a configuration file', () => {
     const text = readFileSync(shipped, 'utf8');
-    // a feature is documented by `enable`
-    const keys = rows.flatMap(({ setting }) => (setting.toml === null || isFeature(setting) ? [] : [setting.toml]));
+    const keys = rows.flatMap(({ setting }) => setting.toml ?? []);
     const documented = [...text.matchAll(/^(?:# )?(\w+) = /gm)].map(([, key]) => key);
     expect(documented).toEqual(keys);
-    for (const { setting } of rows)
-      if (setting.toml !== null && !isFeature(setting)) expect(text).toContain(setting.doc);
+    for (const { setting } of rows) if (setting.toml !== null) expect(text).toContain(setting.doc);
   });
 
   it('no name belongs to two settings', () => {
-    const names = rows.flatMap(({ setting }) => [...setting.env, ...(setting.toml === null ? [] : [setting.toml])]);
+    const names = rows.flatMap(({ setting }) => [...variablesOf(setting), ...keysOf(setting)]);
     expect(new Set(names).size).toBe(names.length);
   });
 

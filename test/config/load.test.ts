@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { findSettingsOf } from '../../src/app/pipeline.ts';
 import { type LoadInput, loadSettings } from '../../src/config/load.ts';
 import { SettingsError } from '../../src/config/settings-error.ts';
+import { HIDDEN, shownSettings } from '../../src/config/show.ts';
+import { edition } from '../../src/edition.ts';
 import { machine } from './machine.ts';
 
 const USER_FILE = '/home/me/.config/mcp-pruner/config.toml';
@@ -333,9 +336,48 @@ describe('the minimum size of command output', () => {
     [{}, 1_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000' }, 100_000],
     [{ MCP_PRUNER_MIN_PRUNE_CHARS: '2000' }, 1_000],
-    [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000', MCP_PRUNER_MIN_OUTPUT_CHARS: '3000' }, 3_000],
-  ])('follows the general minimum size if only that is raised: %j', (env, expected) => {
-    expect(loadSettings(machine({ env })).settings.minOutputChars).toBe(expected);
+  ])('follows a raised general minimum size: %j', (env, expected) => {
+    expect(findSettingsOf(loadSettings(machine({ env })).settings).minOutputChars).toBe(expected);
+  });
+});
+
+describe('a setting of several values', () => {
+  it('is a table in the file, its entries in the environment, and fills in defaults', () => {
+    const { settings } = loadSettings(withFile('[mcp_pruner]\nchildren = { max = 3, roots = ["/w"] }'));
+    expect(settings.children).toMatchObject({ max: 3, roots: ['/w'], memory: 4096 });
+    const env = { MCP_PRUNER_CHILDREN: 'max = 4, env = ["A", "B"]' };
+    expect(loadSettings(machine({ env })).settings.children).toMatchObject({ max: 4, env: ['A', 'B'], timeout: 3600 });
+  });
+
+  it('refuses entries that are unknown or not valid, and text that is no list of entries', () => {
+    for (const text of ['maximum = 4', 'max = 0', 'max: 4', '4']) {
+      const load = () => loadSettings(machine({ env: { MCP_PRUNER_CHILDREN: text } }));
+      expect(load, text).toThrow(
+        /^MCP_PRUNER_CHILDREN = .* is not valid: allowed is a table with max = a whole number/,
+      );
+    }
+  });
+
+  it('takes earlier settings of its own for an entry, with a warning, so that no limit is lost', () => {
+    const env = { MCP_PRUNER_CHILD_COMMANDS: 'codex', MCP_PRUNER_CHILDREN: 'max = 2', MCP_PRUNER_MAX_CHILDREN: '9' };
+    const { settings, warnings } = loadSettings(withFile('[mcp_pruner]\nchild_roots = ["/r"]', { env }));
+    expect(settings.children).toMatchObject({ commands: ['codex'], max: 2, roots: ['/r'] });
+    expect(warnings).toEqual([
+      'MCP_PRUNER_MAX_CHILDREN will go; use max in MCP_PRUNER_CHILDREN',
+      'MCP_PRUNER_CHILD_COMMANDS will go; use commands in MCP_PRUNER_CHILDREN',
+      `${USER_FILE}: mcp_pruner.child_roots will go; use roots in MCP_PRUNER_CHILDREN`,
+    ]);
+    const wrong = { MCP_PRUNER_MAX_CHILDREN: '0' };
+    expect(() => loadSettings(machine({ env: wrong }))).toThrow(/MCP_PRUNER_MAX_CHILDREN = .* is not valid/);
+  });
+
+  it('is printed without secrets', () => {
+    const env = { AWS_ACCESS_KEY_ID: 'AKIA', AWS_REGION: 'eu-west-1', no_proxy: 'a.test' };
+    const shown = shownSettings(loadSettings(machine({ env })));
+    const values = Object.fromEntries(shown.map(({ key, value }) => [key, value]));
+    const aws = { accessKeyId: HIDDEN, secretAccessKey: null, sessionToken: null, region: 'eu-west-1', sign: 'own' };
+    expect(Object.values(values)).toContainEqual(aws);
+    expect(Object.values(values)).toContainEqual({ httpProxy: null, httpsProxy: null, noProxy: ['a.test'] });
   });
 });
 
@@ -373,14 +415,30 @@ describe('warnings', () => {
     expect(loadSettings(machine({ env })).warnings).toEqual([]);
   });
 
-  it('enables the features of a list, and what they imply, unless a setting of a feature is explicit', () => {
-    const { settings, origins } = loadSettings(
-      machine({ env: { MCP_PRUNER_ENABLE: 'children,tx,bulk', MCP_PRUNER_ENABLE_BULK: 'false' } }),
-    );
-    expect(settings).toMatchObject({ enableChildren: true, enableTx: true, enableGraphs: true, enableBulk: false });
-    expect(origins.enableGraphs).toEqual({ from: 'implied', name: 'MCP_PRUNER_ENABLE' });
-    const file = { files: { '/c.toml': '[mcp_pruner]\nenable = ["fleet"]\n' }, configFile: '/c.toml' };
-    expect(loadSettings(machine(file)).settings).toMatchObject({ enableCNP: true, enableResources: true });
-    expect(() => loadSettings(machine({ env: { MCP_PRUNER_ENABLE: 'childern' } }))).toThrow(/a list of .*children/);
+  it('enables the features of a list and what they imply, without those left out', () => {
+    const enabled = (env: Record<string, string>) => loadSettings(machine({ env }));
+    const { settings, origins } = enabled({ MCP_PRUNER_ENABLE: 'children,tx,bulk,-bulk' });
+    expect(settings.enable).toEqual(['mcp-introspection', 'children', 'tx', 'graphs']);
+    expect(origins.enable).toEqual({ from: 'env', name: 'MCP_PRUNER_ENABLE' });
+    const file = { files: { '/c.toml': '[mcp_pruner]\nenable = ["fleet", "-locks"]\n' }, configFile: '/c.toml' };
+    const fleet = loadSettings(machine(file)).settings.enable;
+    expect(fleet).toEqual(expect.arrayContaining(['cnp', 'resources', 'graphs']));
+    expect(fleet).not.toContain('locks');
+    expect(() => enabled({ MCP_PRUNER_ENABLE: 'childern' })).toThrow(/a list of .*children/);
+  });
+
+  it('takes the earlier switch of a feature with a warning', () => {
+    const env = { MCP_PRUNER_ENABLE: 'fleet', MCP_PRUNER_ENABLE_BULK: 'false', MCP_PRUNER_ENABLE_CNP: 'true' };
+    const { settings, warnings } = loadSettings(machine({ env }));
+    expect(settings.enable).toContain('cnp');
+    expect(settings.enable).not.toContain('bulk');
+    expect(warnings).toEqual([
+      'MCP_PRUNER_ENABLE_BULK will go; use -bulk in MCP_PRUNER_ENABLE',
+      'MCP_PRUNER_ENABLE_CNP will go; use cnp in MCP_PRUNER_ENABLE',
+    ]);
+  });
+
+  it('has 70 settings at most', () => {
+    expect(edition.settings.rows.length).toBeLessThanOrEqual(70);
   });
 });

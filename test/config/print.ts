@@ -1,19 +1,16 @@
-import { fleetSettings } from '@mcp-pruner/fleet/settings.ts';
+import { fleetFeatures } from '@mcp-pruner/fleet/settings.ts';
 import { defaultWords } from '../../src/config/load.ts';
 import { baseUrl, headerSecret, httpUrl, onOff } from '../../src/config/rules.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
-import { toolsSettings } from '../../src/config/settings/tools.ts';
-import { isFeature } from '../../src/config/settings.ts';
+import { ownFeatures } from '../../src/config/settings/tools.ts';
 import { SECTION } from '../../src/config/toml.ts';
 import { edition } from '../../src/edition.ts';
 
-const { rows } = edition.settings;
+const { rows, features } = edition.settings;
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {
-  const keys = rows.flatMap(({ setting }) =>
-    setting.toml === null || isFeature(setting) ? [] : [tomlEntry(setting, setting.toml)],
-  );
+  const keys = rows.flatMap(({ setting }) => (setting.toml === null ? [] : [tomlEntry(setting, setting.toml)]));
   return [
     '# Every setting of mcp-pruner at its default. Copy what you change to ~/.config/mcp-pruner/config.toml, or name a',
     '# file by MCP_PRUNER_CONFIG or --config. The environment wins over this file. Secrets may not stand here.',
@@ -30,12 +27,28 @@ function tomlEntry(setting: Setting<unknown>, key: string): string {
   const unit = setting.unit === undefined ? '' : ` Unit: ${setting.unit}.`;
   const words = fallbackWords === undefined ? '' : `\n# Default: ${fallbackWords}.`;
   const line = fallback === null || fallback === '' ? `# ${key} = "…"` : `${key} = ${tomlValue(fallback)}`;
+  if (isGroup(setting)) {
+    const entries = Object.entries(setting.fields ?? {}).map(
+      ([name, field]) =>
+        `#   ${name}: ${field.doc} (${field.rule.allowed.replace('; in the environment separated by commas', '')})`,
+    );
+    return `# ${doc} Entries:\n${entries.join('\n')}\n# Environment: ${env.join(' or ')}, with entries such as: ${Object.keys(setting.fields ?? {})[0]} = …\n${line}`;
+  }
   return `# ${doc}${unit}${words}\n# Allowed: ${rule.allowed}. Environment: ${env.join(' or ')}.\n${line}`;
 }
 
 function tomlValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const entries = Object.entries(value).filter(([, one]) => one !== null);
+    return `{ ${entries.map(([name, one]) => `${name} = ${tomlValue(one)}`).join(', ')} }`;
+  }
   const grouped = typeof value === 'number' && value >= 10_000;
   return grouped ? value.toLocaleString('en-US').replaceAll(',', '_') : JSON.stringify(value);
+}
+
+/** Whether a setting has several values, each with its own meaning. */
+function isGroup({ fields, fallback }: Setting<unknown>): boolean {
+  return fields !== undefined && !Array.isArray(fallback);
 }
 
 /** `docs/configuration.md`. */
@@ -49,9 +62,10 @@ The command line of \`mcp-pruner serve\` wins over the environment, the environm
   Windows \`%APPDATA%\\mcp-pruner\\config.toml\`). A file in the working directory is never read, so that a repository cannot redirect
   requests. Keys stand below \`[${SECTION}]\`: the variable without \`MCP_PRUNER_\`, in lower case, unless a line below names another.
   \`config/default.toml\` lists all.
-- A wrong value, an unknown key or a missing file stops the start with one line that says what to do (exit code 2). An unknown
-  \`MCP_PRUNER_\` variable is a warning.
-- A list is comma-separated in the environment and an array in the file.
+- A wrong value or a missing file stops the start with one line that says what to do (exit code 2). A key or \`MCP_PRUNER_\` variable that
+  is unknown or was replaced is a warning.
+- A list is comma-separated in the environment and an array in the file. A setting of several values is a table in the file, and in the
+  environment its entries: \`MCP_PRUNER_CHILDREN='max = 4, roots = ["/work"]'\`.
 - An empty variable counts as unset, except for lists and where "or empty" is allowed: there it means none.
 
 A *secret* is visible ASCII without blanks, only from the environment. *true* and *false* may also be \`1\`, \`yes\`, \`on\` and their opposites. A
@@ -63,13 +77,13 @@ With their defaults and allowed values:
 
 ${listOf(rows.filter(({ setting }) => setting.common === true))}
 
-Features for \`MCP_PRUNER_ENABLE\`, all off by default:
+Features for \`MCP_PRUNER_ENABLE\`, off by default unless said otherwise:
 
-${featuresOf(toolsSettings)
-  .map(({ toggle, doc }) => `- \`${toggle}\`: ${doc}`)
+${featuresOf(ownFeatures)
+  .map(({ name, doc }) => `- \`${name}\`: ${doc}`)
   .join('\n')}
-- of the [fleet](fleet.md): ${featuresOf(fleetSettings)
-    .map(({ toggle }) => `\`${toggle}\``)
+- of the [fleet](fleet.md): ${featuresOf(fleetFeatures)
+    .map(({ name }) => `\`${name}\``)
     .join(', ')}
 
 ## Internal settings
@@ -118,13 +132,19 @@ function pageLine(setting: Setting<unknown>): string {
     unit === undefined || setting.fallbackWords !== undefined
       ? defaultWords(setting)
       : `${defaultWords(setting)} ${unit}`;
+  if (isGroup(setting)) {
+    const entries = Object.values(setting.fields ?? {}).map(
+      ({ env: names = [], doc: about }) => `${names.map((name) => `\`${name}\``).join(', ')}: ${about}`,
+    );
+    return `- ${doc} ${entries.join('; ')}.`;
+  }
   const facts = allowed === 'switch' ? fallback : allowed === 'secret' ? 'secret' : `${fallback}; ${allowed}`;
   return `- ${env.map((name) => `\`${name}\``).join(', ')} (${facts}): ${meaning}`;
 }
 
-/** The features of a group of settings. */
-function featuresOf(group: object): { readonly toggle: string; readonly doc: string }[] {
-  return rows.flatMap(({ key, setting }) => (key in group && isFeature(setting) ? [setting] : []));
+/** The features of a part. */
+function featuresOf(group: object): typeof features {
+  return features.filter(({ key }) => key in group);
 }
 
 /** Allowed values in the words that the page explains. */
@@ -149,7 +169,13 @@ const OF_THE_IMAGE = new Set(['MCP_PRUNER_HOST', 'MCP_PRUNER_PORT', 'MCP_PRUNER_
 
 /** `docker-compose.yml` with the list of settings that it passes on; everything else in it is as it stands there. */
 export function composeFile(asItIs: string): string {
-  const names = rows.flatMap(({ setting }) => setting.env.slice(0, 1)).filter((name) => !OF_THE_IMAGE.has(name));
+  const names = rows
+    .flatMap(({ setting }) =>
+      setting.onlyFields
+        ? [...new Set(Object.values(setting.fields ?? {}).map((field) => field.env?.[0] ?? ''))]
+        : setting.env.slice(0, 1),
+    )
+    .filter((name) => !OF_THE_IMAGE.has(name));
   const lines = names.map((name) =>
     name === 'MCP_PRUNER_ALLOWED_HOSTS'
       ? `      # the name under which other containers address it\n      ${name}: \${${name}:-mcp-pruner}`

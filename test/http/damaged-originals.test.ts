@@ -64,7 +64,7 @@ describe.each([
     async (_what, how) => {
       const { env, damage } = await open();
       const upstream = await startUpstream();
-      const proxy = await startProxy(upstream, { env: { MCP_PRUNER_ENABLE_EVENTS_BUS: '1', ...env } });
+      const proxy = await startProxy(upstream, { env: { MCP_PRUNER_ENABLE: 'events-bus', ...env } });
       const text = serverLog(200, 1);
       const messages = oneResult(text);
       await (await proxy.chat(chatBody(messages))).text();

@@ -103,7 +103,7 @@ describe('an agent that collects the garbage of its context', () => {
   });
 
   it('deletes a text from the conversation, from the store and from its file', async () => {
-    const env = { MCP_PRUNER_ENABLE_IDEMPOTENCY: 'true', MCP_PRUNER_ENABLE_BULK: 'true' };
+    const env = { MCP_PRUNER_ENABLE: 'idempotency,bulk' };
     const { proxy, agent, dbPath } = await setUp(env);
     const secret = LOG.replaceAll('INFO', 'SECRET-7f3a');
     const log = agent.tool('bash', { command: 'printenv' }, secret);

@@ -3,7 +3,7 @@ import { openPruner, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { ask, logArgs, startProduct } from './helpers/product.ts';
 
-const env = { MCP_PRUNER_ENABLE_BULK: '1' };
+const env = { MCP_PRUNER_ENABLE: 'bulk' };
 
 interface Pruned {
   readonly prune_id: string;
@@ -38,7 +38,7 @@ describe('prune_batch', () => {
       expect(error).toMatchObject({ code: -32602, data: { issues: [{ field }] } });
     }
     const { events } = await ask<{ events: { kind: string }[] }>(
-      await startProduct({ MCP_PRUNER_ENABLE_EVENTS_BUS: '1' }, proxy.dbPath),
+      await startProduct({ MCP_PRUNER_ENABLE: 'events-bus' }, proxy.dbPath),
       'events_watch',
     );
     expect(events.map(({ kind }) => kind).filter((kind) => kind !== 'settings_changed')).toEqual([]);

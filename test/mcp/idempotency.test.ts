@@ -162,14 +162,14 @@ describe('a call with an idempotency_key', () => {
 });
 
 describe('idempotency over /rpc', () => {
-  const env = { MCP_PRUNER_ENABLE_IDEMPOTENCY: '1', MCP_PRUNER_ENABLE_BULK: '1' };
+  const env = { MCP_PRUNER_ENABLE: 'idempotency,bulk' };
   const schemasOf = async (given: Record<string, string>) => {
     const { tools } = await (await connectTo(await startProduct(given))).listTools();
     return new Map(tools.map(({ name, inputSchema }) => [name, inputSchema]));
   };
 
   it('adds the key to the schemas of changing tools only if it is switched on', async () => {
-    const [off, on] = [await schemasOf({ MCP_PRUNER_ENABLE_BULK: '1' }), await schemasOf(env)];
+    const [off, on] = [await schemasOf({ MCP_PRUNER_ENABLE: 'bulk' }), await schemasOf(env)];
     const keyed = [...on].filter(([, { properties }]) => properties?.idempotency_key).map(([name]) => name);
     expect(keyed.sort()).toEqual([
       'context_gc_pin',
@@ -202,7 +202,7 @@ describe('idempotency over /rpc', () => {
     const clock = manualClock();
     const { startProxy } = await import('../helpers/proxy.ts');
     const { startUpstream } = await import('../helpers/fake-upstream.ts');
-    const ttl = { MCP_PRUNER_PRUNE_ID_TTL_S: '100', MCP_PRUNER_IDEMPOTENCY_TTL_S: '1000' };
+    const ttl = { MCP_PRUNER_PRUNE_ID_TTL_S: '100' };
     const proxy = await startProxy(await startUpstream(), { clock, env: { ...env, ...ttl } });
     const args = { ...logArgs(), idempotency_key: 'once' };
     await ask(proxy, 'prune_text', args);

@@ -36,7 +36,7 @@ describe('the metrics of texts pruned by tools', () => {
   });
 
   it('count each text of a batch once, and a text of POST /prune once', async () => {
-    const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_ENABLE_BULK: 'true' } });
+    const proxy = await startProxy(NOWHERE, { env: { MCP_PRUNER_ENABLE: 'bulk' } });
     const options = { ...PRUNE_OPTIONS, timeout_ms: 9_000 };
     const entry = { text: LOG, goal_hint: 'payment', source_type: 'logs', options };
     const { error } = await proxy.call('prune_batch', { entries: [entry, { ...entry, goal_hint: 'cache' }] });

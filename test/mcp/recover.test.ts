@@ -12,7 +12,7 @@ describe('recover_text', () => {
   const lines = args.text.split('\n');
 
   async function pruned(): Promise<{ proxy: TestProxy } & Pruned> {
-    const proxy = await startProduct({ MCP_PRUNER_ENABLE_BULK: '1', MCP_PRUNER_ENABLE_EVENTS_BUS: '1' });
+    const proxy = await startProduct({ MCP_PRUNER_ENABLE: 'bulk,events-bus' });
     return { proxy, ...(await ask<Pruned>(proxy, 'prune_text', args)) };
   }
 

@@ -14,7 +14,7 @@ import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { ask, connectTo, converse, logArgs, startProduct } from './helpers/product.ts';
 
-const env = { MCP_PRUNER_ENABLE_RESOURCES: '1', MCP_PRUNER_ENABLE_EVENTS_BUS: '1' };
+const env = { MCP_PRUNER_ENABLE: 'resources,events-bus' };
 
 interface Event {
   readonly seq: number;

@@ -11,7 +11,7 @@ import { fileOf, importOf, installSuites, nodeOfSuites } from './installed.ts';
 const run = promisify(execFile);
 const CONFORMANCE = '@modelcontextprotocol/conformance/dist/index.js';
 const INSPECTOR = '@modelcontextprotocol/inspector/clients/launcher/build/index.js';
-const ENVIRONMENT = { MCP_PRUNER_DB_PATH: ':memory:', MCP_PRUNER_ENABLE_RESOURCES: 'true' };
+const ENVIRONMENT = { MCP_PRUNER_DB_PATH: ':memory:', MCP_PRUNER_ENABLE: 'resources' };
 
 /** Scenarios of both revisions that call tools, prompts or resources of a fixture, or features that are not announced. */
 const NEEDS_FIXTURE =

@@ -27,12 +27,12 @@ export const errorsOfFleet = {
   'E-CHILD-COMMAND': {
     rpc: -32024,
     http: null,
-    hint: 'Name a wired agent, or an absolute path that MCP_PRUNER_CHILD_COMMANDS lists.',
+    hint: 'Name a wired agent, or an absolute path of commands of MCP_PRUNER_CHILDREN.',
   },
   'E-CHILD-MANIFEST': {
     rpc: -32025,
     http: null,
-    hint: 'data.reason says why; the file must be strict JSON inside a folder of MCP_PRUNER_CHILD_ROOTS.',
+    hint: 'data.reason says why; the file must be strict JSON inside a folder of roots of MCP_PRUNER_CHILDREN.',
   },
   'E-CHILD-START': {
     rpc: -32026,

@@ -1,31 +1,18 @@
 import type { Part } from 'mcp-pruner/app/part.ts';
+import { featureName } from 'mcp-pruner/config/settings.ts';
 import { missingFlag, PROFILES, TOOL_NAMES } from './seat/names.ts';
+import { fleetFeatures } from './settings.ts';
+import { HALF_LIFE_MS, TICK_MS } from './timings.ts';
 
-const TOGGLES = {
-  enableFleet: '--enable-fleet',
-  enableChildren: '--enable-children',
-  enableChildOpsFine: '--enable-child-ops-fine',
-  enableGraphs: '--enable-graphs',
-  enableTx: '--enable-tx',
-  enableLocks: '--enable-locks',
-  enableDiffPatch: '--enable-diff-patch',
-  enableBlackboard: '--enable-blackboard',
-  enableStigmergy: '--enable-stigmergy',
-  enableBT: '--enable-bt',
-  enableReactiveScheduler: '--enable-reactive-scheduler',
-  enablePlanLifecycle: '--enable-plan-lifecycle',
-  enableCancellation: '--enable-cancellation',
-  enableCNP: '--enable-cnp',
-} as const;
+const NAMES = new Set(Object.keys(fleetFeatures).map(featureName));
 
 /** The fleet: child agents, graphs, the blackboard, pheromones and plans. Known without loading its code. */
 export const fleet: Part = {
   name: 'fleet',
-  isOn: (settings) => Object.keys(TOGGLES).some((toggle) => settings[toggle as keyof typeof TOGGLES]),
+  isOn: ({ enable }) => enable.some((name) => NAMES.has(name)),
   tools: {
     namespace: 'fleet',
     flag: '--enable-fleet',
-    toggles: TOGGLES,
     names: TOOL_NAMES,
     profiles: PROFILES,
     missingFlag,
@@ -38,17 +25,9 @@ export const fleet: Part = {
       'tx_begin',
       'graph_batch_mutate',
     ],
-    info: (settings) => ({
-      timings: {
-        btTickMs: settings.btTickMs,
-        stigHalfLifeMs: settings.stigHalfLifeMs,
-        defaultTimeoutMs: settings.childTimeoutS * 1000,
-      },
-      safety: {
-        maxChildren: settings.maxChildren,
-        memoryLimitMb: settings.childMemoryMb,
-        cpuPercent: settings.childCpuPercent,
-      },
+    info: ({ children }) => ({
+      timings: { btTickMs: TICK_MS, stigHalfLifeMs: HALF_LIFE_MS, defaultTimeoutMs: children.timeout * 1000 },
+      safety: { maxChildren: children.max, memoryLimitMb: children.memory, cpuPercent: children.cpu },
     }),
   },
   readings: ['fleet', 'child-log', 'fleet-graph', 'fleet-board'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../../../test/helpers/until.ts';
-import { AGENT, startFleet, TOKEN } from './helpers.ts';
+import { AGENT, children, startFleet, TOKEN } from './helpers.ts';
 
 const loggedLines = (logs: { stream: string; message: string }[], stream = 'stdout') =>
   logs.filter((entry) => entry.stream === stream).map(({ message }) => message);
@@ -125,7 +125,7 @@ describe('a child', () => {
   });
 
   it('must be an allowed program in an allowed folder', async () => {
-    const { client } = await startFleet({ MCP_PRUNER_MAX_CHILDREN: '1' });
+    const { client } = await startFleet({ MCP_PRUNER_CHILDREN: children(300, { max: 1 }) });
     const refused = async (args: object) => (await client.fails('child_create', args)).message;
     expect(await refused({ command: '/bin/sh' })).toMatch(/^E-CHILD-COMMAND: /);
     expect(await refused({ command: 'node' })).toMatch(/^E-CHILD-COMMAND: /);

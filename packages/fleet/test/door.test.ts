@@ -8,9 +8,9 @@ import { startProxy } from '../../../test/helpers/proxy.ts';
 import { openSocket } from '../../../test/helpers/socket-client.ts';
 import { serverLog } from '../../../test/helpers/texts.ts';
 import { until } from '../../../test/helpers/until.ts';
-import { Client, FLEET_ENV } from './helpers.ts';
+import { Client, children, FLEET_ENV } from './helpers.ts';
 
-const GRACE_MS = '20000';
+const GRACE_MS = 20_000;
 const OUTPUT = serverLog(400);
 const QUESTION = 'Why does the checkout fail?';
 
@@ -47,7 +47,7 @@ async function startFrames(limits?: object) {
     socket.send(JSON.stringify({ type: 'response.created', response: { id: 'r', usage: null } }));
     socket.send(JSON.stringify({ type: 'response.completed', response: { id: 'r', model: 'gpt-test', usage } }));
   };
-  const env = { ...FLEET_ENV, MCP_PRUNER_CHILD_GRACE_MS: GRACE_MS };
+  const env = { ...FLEET_ENV, MCP_PRUNER_CHILDREN: children(GRACE_MS) };
   const proxy = await startProxy(upstream.url, { env });
   const client = new Client(proxy.url);
   const child = await idleChild(client, limits);
@@ -117,7 +117,7 @@ describe('the proxy address of a child', () => {
   it('forwards to Gemini, and counts the requests', async () => {
     const usageMetadata = { promptTokenCount: 50, candidatesTokenCount: 5, thoughtsTokenCount: 2 };
     const upstream = await startUpstream((_request, res) => json(res, 200, { candidates: [], usageMetadata }));
-    const env = { ...FLEET_ENV, MCP_PRUNER_GEMINI_URL: upstream.url, MCP_PRUNER_CHILD_GRACE_MS: GRACE_MS };
+    const env = { ...FLEET_ENV, MCP_PRUNER_GEMINI_URL: upstream.url, MCP_PRUNER_CHILDREN: children(GRACE_MS) };
     const client = new Client((await startProxy(upstream, { env })).url);
     const { id, url } = await idleChild(client, { messages: 1 });
     const ask = async (method: string) => {

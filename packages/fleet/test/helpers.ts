@@ -5,11 +5,18 @@ import { startProxy, type TestProxy } from '../../../test/helpers/proxy.ts';
 export const AGENT = fileURLToPath(new URL('scripted-agent.mjs', import.meta.url));
 export const TOKEN = 'a-token-of-sixteen-characters';
 
+/** Children of this program that are ended after `graceMs`, with further entries. */
+export function children(graceMs = 300, more: Readonly<Record<string, unknown>> = {}): string {
+  const entries = { commands: [process.execPath], grace: graceMs, ...more };
+  return Object.entries(entries)
+    .map(([name, value]) => `${name} = ${JSON.stringify(value)}`)
+    .join(', ');
+}
+
 export const FLEET_ENV = {
-  MCP_PRUNER_ENABLE_FLEET: 'true',
+  MCP_PRUNER_ENABLE: 'fleet',
   MCP_PRUNER_AUTH_TOKEN: TOKEN,
-  MCP_PRUNER_CHILD_COMMANDS: process.execPath,
-  MCP_PRUNER_CHILD_GRACE_MS: '300',
+  MCP_PRUNER_CHILDREN: children(),
 };
 
 export interface RpcError {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startFleet } from './helpers.ts';
+import { children, startFleet } from './helpers.ts';
 
 const SPELLINGS = [
   ...['/chat/completions', '/chat/completions/', '//chat//completions', '/CHAT/Completions', '/chat%2Fcompletions'],
@@ -9,7 +9,7 @@ const SPELLINGS = [
 
 describe('a child with no requests left', () => {
   it('cannot reach a model, however it spells the path', async () => {
-    const { client, upstream } = await startFleet({ MCP_PRUNER_CHILD_GRACE_MS: '5000' });
+    const { client, upstream } = await startFleet({ MCP_PRUNER_CHILDREN: children(5000) });
     const orders = SPELLINGS.map((path) => ['ask', 'more', path]);
     await client.agent(orders, { child_id: 'c', limits: { messages: 0 } });
     const ended = await client.call('child_status', { child_id: 'c', wait_ms: 20_000 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
-import { AGENT, type Client, startFleet } from './helpers.ts';
+import { AGENT, type Client, children, startFleet } from './helpers.ts';
 
 /** A server whose children work in a folder with a manifest file. */
 async function startWithManifest(manifest: object) {
@@ -11,7 +11,7 @@ async function startWithManifest(manifest: object) {
     writeFileSync(join(root, 'codex.json'), typeof content === 'string' ? content : JSON.stringify(content));
   const base = { command: process.execPath, args: [AGENT] };
   write({ ...base, ...manifest });
-  return { ...(await startFleet({ MCP_PRUNER_CHILD_ROOTS: root })), write, base };
+  return { ...(await startFleet({ MCP_PRUNER_CHILDREN: children(300, { roots: [root] }) })), write, base };
 }
 
 const messagesOf = async (client: Client, uri: string): Promise<string[]> =>

@@ -7,7 +7,7 @@ import { coldProgram } from '../../../test/helpers/built.ts';
 import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { environment } from '../../../test/stdio/helpers/client.ts';
-import { AGENT } from './helpers.ts';
+import { AGENT, children } from './helpers.ts';
 
 /** `mcp-pruner stdio --enable-fleet` as the official client starts it. */
 async function startStdio() {
@@ -24,8 +24,7 @@ async function startStdio() {
       HOME: folder,
       MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
       MCP_PRUNER_UPSTREAM_URL: `${upstream.url}/v1`,
-      MCP_PRUNER_CHILD_COMMANDS: process.execPath,
-      MCP_PRUNER_CHILD_GRACE_MS: '300',
+      MCP_PRUNER_CHILDREN: children(),
     }),
     cwd: folder,
     stderr: 'pipe',

@@ -23,7 +23,7 @@ describe('the fleet, called through its tools', () => {
   });
 
   it('is enabled by one flag, except for excluded parts, and is reported as enabled', async () => {
-    const { client } = await startFleet({ MCP_PRUNER_ENABLE_CNP: 'false' });
+    const { client } = await startFleet({ MCP_PRUNER_ENABLE: 'fleet,-cnp' });
     const names = (await client.rpc('tools/list')).result.tools.map(({ name }: { name: string }) => name);
     expect(names).toEqual(
       expect.arrayContaining([
@@ -52,7 +52,7 @@ describe('the fleet, called through its tools', () => {
   });
 
   it('starts no program over HTTP without a token', async () => {
-    const proxy = await startProxy('http://127.0.0.1:1', { env: { MCP_PRUNER_ENABLE_FLEET: 'true' } });
+    const proxy = await startProxy('http://127.0.0.1:1', { env: { MCP_PRUNER_ENABLE: 'fleet' } });
     const { error } = await proxy.call('child_create', { command: process.execPath });
     expect(error?.message).toContain('MCP_PRUNER_AUTH_TOKEN');
     expect((await proxy.call('bb_set', { key: 'a', value: 1 })).result).toBeDefined();

@@ -52,8 +52,8 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     },
     sent: {
       mode: settings.enabled ? settings.mode : 'off',
-      includeMarkers: settings.includeMarkers,
-      shortMarkers: settings.markerStyle === 'short',
+      includeMarkers: settings.includeMarkers !== false,
+      shortMarkers: settings.includeMarkers !== 'full',
       annotateLines: settings.annotateLines,
     },
     doctor: examine ?? null,

@@ -51,7 +51,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     [browser, stage] = await Promise.all([
       launch(),
       openStage({
-        env: { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_CONVERSATION_TITLES: 'true' },
+        env: { MCP_PRUNER_ENABLE: 'fleet', MCP_PRUNER_CONVERSATION_TITLES: 'true' },
         examine: async () => [
           { level: 'ok', what: 'all is well' },
           { level: 'failure', what: '<b>broken</b>', advice: 'mend it' },

@@ -181,7 +181,7 @@ describe.skipIf(!hasPostgres)('the page on PostgreSQL', () => {
 describe('the fleet on the page', () => {
   it("ends a child by an action with the page's token", async () => {
     const token = 'a-token-that-nobody-guesses-0123456789';
-    const env = { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_CHILD_COMMANDS: process.execPath };
+    const env = { MCP_PRUNER_ENABLE: 'fleet', MCP_PRUNER_CHILDREN: `commands = ${JSON.stringify([process.execPath])}` };
     const server = await openStage({ env: { ...env, MCP_PRUNER_AUTH_TOKEN: token } });
     afterwards(() => server.close());
     const post = (path: string, body: object, headers: Record<string, string> = {}) =>

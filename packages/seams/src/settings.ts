@@ -1,4 +1,4 @@
-import { list, oneOf, onOff, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
+import { list, oneOf, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
 import { setting } from 'mcp-pruner/config/settings/setting.ts';
 import type { ValuesOf } from 'mcp-pruner/config/settings.ts';
 import { SEAM_TOKENS } from 'mcp-pruner/ledger/thresholds.ts';
@@ -21,14 +21,9 @@ export const seamSettings = {
     unit: 'tokens',
     doc: 'Least weight of finished work for a compaction. auto: wherever it pays by the prices and the pace of the project.',
   }),
-  seamsLogins: setting({
-    rule: onOff(),
-    fallback: false,
-    doc: 'Also compacts conversations of subscription logins, for which the providers document nothing.',
-  }),
-  seamsHosts: setting({
-    rule: list('host names'),
+  seamsAlso: setting({
+    rule: list('logins and host names'),
     fallback: [],
-    doc: "Further hosts (host or host:port) that offer compaction like the provider's own; gateways often do not.",
+    doc: "Also compacts conversations of subscription logins (logins), for which the providers document nothing, and on further hosts (host or host:port) that offer compaction like the provider's own; gateways often do not.",
   }),
 };

@@ -5,7 +5,7 @@ import { run } from '../../../test/cli/fake-io.ts';
 import { json, type SeenRequest } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
-import { asksForSummary, jsonOf, openWorld, type SeamWorld } from './provider.ts';
+import { asksForSummary, jsonOf, openWorld, type SeamWorld, withHost } from './provider.ts';
 
 const ROUND = 60_000;
 
@@ -86,7 +86,7 @@ async function again(world: SeamWorld, env: Record<string, string>, headers: Rec
   const other = await startProxy(upstream, {
     clock,
     dbPath: proxy.dbPath,
-    env: { MCP_PRUNER_SEAMS_HOSTS: host, ...env },
+    env: withHost(env, host),
   });
   const answer = await fetch(`${other.url}/v1/messages`, {
     method: 'POST',

@@ -203,6 +203,12 @@ async function endSome(world: SeamWorld): Promise<void> {
   world.upstream.requests.length = 0;
 }
 
+/** Allows compaction on this host, unless `env` names others; logins are an addition. */
+export function withHost(env: Readonly<Record<string, string>>, host: string): Record<string, string> {
+  const { MCP_PRUNER_SEAMS_ALSO: also = host } = env;
+  return { ...env, MCP_PRUNER_SEAMS_ALSO: also === 'logins' ? `logins,${host}` : also };
+}
+
 async function opened({ env = {}, dbPath, headers = {} }: WorldOptions): Promise<SeamWorld> {
   const clock = { now: BEGAN_MS, nowMs: () => clock.now };
   const agent = new Correspondent('one', 'messages', true);
@@ -219,7 +225,7 @@ async function opened({ env = {}, dbPath, headers = {} }: WorldOptions): Promise
   const host = new URL(upstream.url).host;
   const proxy = await startProxy(upstream, {
     clock,
-    env: { MCP_PRUNER_SEAMS_HOSTS: host, ...env },
+    env: withHost(env, host),
     ...(dbPath !== undefined && { dbPath }),
   });
   return new SeamWorld({ upstream, proxy, clock, agent, intercept }, headers);

@@ -13,7 +13,7 @@ import { json, type SeenRequest, startUpstream } from '../../../test/helpers/fak
 import { makeStore } from '../../../test/helpers/new-store.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
-import { BEGAN_MS, jsonOf, tokensOf } from './provider.ts';
+import { BEGAN_MS, jsonOf, tokensOf, withHost } from './provider.ts';
 
 const ROUND = 60_000;
 const MODEL = 'gpt-6.2-sol';
@@ -50,7 +50,7 @@ async function openWorld(
   const proxy = await startProxy(upstream, {
     dbPath,
     clock,
-    env: { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAMS_HOSTS: host, ...env },
+    env: withHost({ MCP_PRUNER_SEAMS: 'on', ...env }, host),
   });
   const world = {
     ...{ agent, upstream, proxy, clock, hook },
@@ -163,7 +163,7 @@ it(
   'with a login, an ordinary request that ends in a trigger is sent, and the words of the user stay before the item',
   async () => {
     const login = { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.x', 'chatgpt-account-id': 'acct' };
-    const world = await openWorld({ MCP_PRUNER_SEAMS_LOGINS: 'true' }, login);
+    const world = await openWorld({ MCP_PRUNER_SEAMS_ALSO: 'logins' }, login);
     await world.task('Fix the checkout of the shop, please.', 6);
     await world.say('Now the invoices: why is the total wrong?');
     await world.result('made');
@@ -204,7 +204,7 @@ it.each([
 it(
   "Codex' own compaction passes byte for byte, and nothing is added to it",
   async () => {
-    const world = await openWorld({ MCP_PRUNER_SEAMS_LOGINS: 'true' });
+    const world = await openWorld({ MCP_PRUNER_SEAMS_ALSO: 'logins' });
     await world.task('Fix the checkout of the shop, please.', 2);
     world.input.push({ type: 'compaction_trigger' });
     expect(await world.send()).toBe(200);

@@ -102,7 +102,7 @@ function budgetsOf(limits: readonly Budget[], more: Partial<BudgetsOptions> = {}
   const clock = manualClock(0);
   return new Budgets({
     ...{ store: openStore(':memory:', clock).ledger, clock, onWarn: () => {}, onFailure: () => {} },
-    ...{ budgets: () => limits, prices: new Prices(installed), unpriced: 'ceiling', firstBillMs: 1 },
+    ...{ budgets: () => limits, prices: new Prices(installed), firstBillMs: 1 },
     ...more,
   });
 }
@@ -203,19 +203,17 @@ describe('budgets', () => {
     expect(budgets.spent('key', 'key_1')).toBe(5.5);
   });
 
-  it('quote the highest price of the named models, and the ceiling or no price for unpriced models', () => {
-    const rate = (budgets: Budgets, ...models: string[]) => budgets.quote(models, undefined)?.inputDollars(1_000_000);
+  it('quote the highest price of the named models, and the ceiling for unpriced models', () => {
+    const rate = (budgets: Budgets, ...models: string[]) => budgets.quote(models, undefined).inputDollars(1_000_000);
     const lenient = budgetsOf(ofKey);
-    const strict = budgetsOf(ofKey, { unpriced: 'refuse' });
     const [mini = 0, large = 0, unknown = 0] = ['gpt-5-mini', 'gpt-5', 'nobody-knows'].map((one) => rate(lenient, one));
     expect(mini).toBeLessThan(large);
     expect(unknown).toBeGreaterThan(large);
     expect(rate(lenient, 'gpt-5-mini', 'gpt-5')).toBe(large);
     expect(rate(lenient)).toBe(unknown);
-    expect(rate(strict, 'nobody-knows')).toBeUndefined();
-    expect(rate(strict, 'nobody-knows', 'gpt-5')).toBe(large);
+    expect(rate(lenient, 'nobody-knows', 'gpt-5')).toBe(large);
     const million = { input: 1_000_000, output: 0, read: null, written: null, written1h: null };
-    expect(strict.billed(['nobody-knows'], undefined, million)).toBeGreaterThan(large);
+    expect(lenient.billed(['nobody-knows'], undefined, million)).toBeGreaterThan(large);
   });
 
   it('restart each month, warn once, and keep their figures during a store outage', async () => {

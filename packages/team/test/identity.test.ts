@@ -20,11 +20,13 @@ const USERS: Readonly<Record<string, string>> = {
   guest: 'guests',
 };
 
-const identity = {
-  MCP_PRUNER_TRUSTED_AUTH_HEADER: 'X-Forwarded-User',
-  MCP_PRUNER_TRUSTED_PROXIES: `10.0.0.0/8,${GATEWAY}`,
-  MCP_PRUNER_GROUP_PROJECTS: 'eng-web=web,eng-api=api,platform=*',
-};
+/** Users of proxies at these addresses, whose groups open projects. */
+function signIn(proxies = ['10.0.0.0/8', GATEWAY], groups = ['eng-web=web', 'eng-api=api', 'platform=*']) {
+  const [addresses, pairs] = [JSON.stringify(proxies), JSON.stringify(groups)];
+  return { MCP_PRUNER_SIGN_IN: `header = "X-Forwarded-User", proxies = ${addresses}, groups = ${pairs}` };
+}
+
+const identity = signIn();
 
 /** A stand-in for oauth2-proxy: asks who somebody is, and puts the answer into headers in place of what came. */
 async function startGateway(target: string): Promise<string> {
@@ -147,10 +149,10 @@ describe('behind an authenticating proxy', () => {
     const problemOf = (env: Readonly<Record<string, string>>) =>
       servingProblem(loadSettings(machine({ env })).settings, edition.settings);
     expect(problemOf(identity)).toBeNull();
-    expect(problemOf({ ...identity, MCP_PRUNER_TRUSTED_PROXIES: '' })).toContain('MCP_PRUNER_TRUSTED_PROXIES');
+    expect(problemOf(signIn([]))).toContain('MCP_PRUNER_SIGN_IN');
     expect(problemOf({ ...identity, MCP_PRUNER_REQUIRE_KEY: 'false' })).toContain('MCP_PRUNER_REQUIRE_KEY');
-    expect(problemOf({ ...identity, MCP_PRUNER_GROUP_PROJECTS: 'web' })).toContain('"web"');
-    const wrong = { ...identity, MCP_PRUNER_TRUSTED_PROXIES: '10.0.0.0/33' };
-    expect(() => loadSettings(machine({ env: wrong }))).toThrow(/MCP_PRUNER_TRUSTED_PROXIES.*CIDR/s);
+    expect(problemOf(signIn([GATEWAY], ['web']))).toContain('"web"');
+    const load = () => loadSettings(machine({ env: signIn(['10.0.0.0/33']) }));
+    expect(load).toThrow(/MCP_PRUNER_SIGN_IN.*CIDR/s);
   });
 });

@@ -35,11 +35,7 @@ export const PLACES =
     : [{ on: 'a file', place: onFile, runs: true }];
 
 const EVERYTHING = {
-  MCP_PRUNER_ENABLE_RESOURCES: 'true',
-  MCP_PRUNER_ENABLE_EVENTS_BUS: 'true',
-  MCP_PRUNER_ENABLE_BULK: 'true',
-  MCP_PRUNER_ENABLE_IDEMPOTENCY: 'true',
-  MCP_PRUNER_ENABLE_MCP_INTROSPECTION: 'true',
+  MCP_PRUNER_ENABLE: 'resources,events-bus,bulk,idempotency',
 };
 
 /** A server that asks for keys, with all of its tools on. */

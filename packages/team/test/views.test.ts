@@ -121,7 +121,7 @@ describe('the view of a key', () => {
 
   it('includes the fleet only if the key opens all projects', async () => {
     const place = await onFile();
-    const stage = await startTeam(place, { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_AUTH_TOKEN: TOKEN });
+    const stage = await startTeam(place, { MCP_PRUNER_ENABLE: 'fleet', MCP_PRUNER_AUTH_TOKEN: TOKEN });
     const { api, '*': all } = await members(stage, place, ['api', '*'] as const);
     const set = { key: 'plan:web', value: 'secret of web' };
     expect(await all.call('bb_set', set)).toMatchObject({ key: 'plan:web' });

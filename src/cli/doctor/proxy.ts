@@ -79,7 +79,7 @@ async function checkProvider(
 
 /** Tests a URL by the route of its requests: directly, or up to the outbound proxy. */
 async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
-  const way = routeTo(url, settings);
+  const way = routeTo(url, settings.networkProxies);
   const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);
   if (way.proxy !== null) {
     const what = `${name} is reached ${way.shown}`;

@@ -1,4 +1,4 @@
-import { baseUrl, headerSecret, oneOf, optional, plainText } from '../rules.ts';
+import { baseUrl, group, headerSecret, oneOf, optional, plainText } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Cloud providers: URLs, and the proxy's own credentials for Bedrock. */
@@ -21,41 +21,40 @@ export const cloudSettings = {
     fallbackWords: 'none',
     doc: 'Upstream of Azure OpenAI (/openai) and Foundry (/anthropic). The whole path is appended.',
   }),
-  bedrockSign: setting({
-    rule: oneOf(['own', 'all']),
-    fallback: 'own',
-    doc: 'own: prunes and re-signs requests to Bedrock signed by AWS_ACCESS_KEY_ID. all: re-signs every request, so that anybody who reaches the proxy uses these credentials.',
-  }),
-  awsAccessKeyId: setting({
-    env: ['AWS_ACCESS_KEY_ID'],
-    rule: headerSecret(),
-    fallback: null,
-    invalidEnvFallback: null,
+  aws: setting({
+    ...group({
+      accessKeyId: { env: ['AWS_ACCESS_KEY_ID'], rule: headerSecret(), fallback: null, doc: 'id of the key' },
+      secretAccessKey: {
+        env: ['AWS_SECRET_ACCESS_KEY'],
+        rule: headerSecret(),
+        fallback: null,
+        doc: 'secret of the key',
+      },
+      sessionToken: {
+        env: ['AWS_SESSION_TOKEN'],
+        rule: headerSecret(),
+        fallback: null,
+        doc: 'session token of a temporary key',
+      },
+      region: {
+        env: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
+        rule: optional(plainText('a region such as us-east-1')),
+        fallback: null,
+        doc: 'region for requests whose credentials name none',
+        shown: true,
+      },
+      sign: {
+        env: ['MCP_PRUNER_BEDROCK_SIGN'],
+        toml: 'bedrock_sign',
+        rule: oneOf(['own', 'all']),
+        fallback: 'own',
+        doc: 'own (default) re-signs and prunes requests to Bedrock that AWS_ACCESS_KEY_ID signed, all re-signs every request, so that anybody who reaches the proxy uses the key',
+        shown: true,
+      },
+    }),
+    onlyFields: true,
     secret: true,
-    doc: "Id of the proxy's own key for Bedrock.",
-  }),
-  awsSecretAccessKey: setting({
-    env: ['AWS_SECRET_ACCESS_KEY'],
-    rule: headerSecret(),
-    fallback: null,
-    invalidEnvFallback: null,
-    secret: true,
-    doc: "Secret of the proxy's own key for Bedrock.",
-  }),
-  awsSessionToken: setting({
-    env: ['AWS_SESSION_TOKEN'],
-    rule: headerSecret(),
-    fallback: null,
-    invalidEnvFallback: null,
-    secret: true,
-    doc: "Session token of the proxy's own key for Bedrock, if the key is temporary.",
-  }),
-  awsRegion: setting({
-    env: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
-    rule: optional(plainText('a region such as us-east-1')),
-    fallback: null,
-    invalidEnvFallback: null,
-    fallbackWords: 'none',
-    doc: 'Region of Bedrock for requests whose credentials name none.',
+    invalidEnvFallback: { accessKeyId: null, secretAccessKey: null, sessionToken: null, region: null, sign: 'own' },
+    doc: "The proxy's own key for Bedrock, its region, and which requests it signs.",
   }),
 };

@@ -10,12 +10,6 @@ export const keepingSettings = {
     unit: 's',
     doc: 'How long an original is kept after the last use.',
   }),
-  sentTtlS: setting({
-    rule: wholeNumber(1, 100 * 365 * DAY_S),
-    fallback: 90 * DAY_S,
-    unit: 's',
-    doc: 'How long the record of what was sent for a message is kept after the last use. A session resumed within this time continues with the same bytes.',
-  }),
   storeMaxBytes: setting({
     common: true,
     rule: wholeNumber(MIB),
@@ -69,17 +63,11 @@ export const keepingSettings = {
     unit: 'bytes',
     doc: 'Memory for earlier decisions, which makes the next turn of a conversation cheap.',
   }),
-  upstreamHeadersTimeoutMs: setting({
+  upstreamTimeoutMs: setting({
     rule: wholeNumber(0, MAX_TIMER_MS),
     fallback: 600_000,
     unit: 'ms',
-    doc: "Time limit until the upstream's answer begins; 0: none.",
-  }),
-  upstreamBodyTimeoutMs: setting({
-    rule: wholeNumber(0, MAX_TIMER_MS),
-    fallback: 300_000,
-    unit: 'ms',
-    doc: 'Maximum pause within an answer; 0: no limit.',
+    doc: "Time limit until the upstream's answer begins, and for each pause within it; 0: none.",
   }),
   drainTimeoutMs: setting({
     rule: wholeNumber(0, MAX_TIMER_MS),

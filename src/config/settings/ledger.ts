@@ -1,4 +1,4 @@
-import { oneOf, optional, plainText, share } from '../rules.ts';
+import { optional, plainText, share } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Costs of requests, and effects of pruning. */
@@ -9,11 +9,6 @@ export const ledgerSettings = {
     fallback: null,
     fallbackWords: 'only config/prices.toml of this installation',
     doc: 'A TOML file like config/prices.toml. Its rows come first; with replace = true at its top, they replace the built-in ones.',
-  }),
-  budgetUnpriced: setting({
-    rule: oneOf(['ceiling', 'refuse']),
-    fallback: 'ceiling',
-    doc: 'Requests under a budget of dollars whose model has no price: they count at the highest price of any model, or are refused.',
   }),
   holdout: setting({
     common: true,

@@ -1,4 +1,4 @@
-import { list, oneOf, onOff, share, wholeNumber } from '../rules.ts';
+import { list, oneOf, onOff, onOffOr, share, wholeNumber } from '../rules.ts';
 import { MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
 /** Settings of pruning. */
@@ -28,13 +28,6 @@ export const pruningSettings = {
     fallback: 4000,
     unit: 'characters',
     doc: 'Texts shorter than this are never touched.',
-  }),
-  minOutputChars: setting({
-    rule: wholeNumber(0),
-    fallback: 1000,
-    unit: 'characters',
-    fallbackWords: '1000, or MCP_PRUNER_MIN_PRUNE_CHARS where that is raised',
-    doc: 'Minimum size for pruning logs, test runs and listings printed by a command, if less than MCP_PRUNER_MIN_PRUNE_CHARS.',
   }),
   maxInputChars: setting({
     rule: wholeNumber(1),
@@ -67,15 +60,10 @@ export const pruningSettings = {
     unit: 'ms',
     doc: 'A safety net: CPU time for one text, and how long a request waits if the process does nothing. On a busy machine a request waits up to six times as long, or 90 s if the provider verifies the history. After that new texts pass whole.',
   }),
-  includeMarkers: setting({
-    rule: onOff(),
+  includeMarkers: setting<boolean | 'full'>({
+    rule: onOffOr('full'),
     fallback: true,
-    doc: 'Puts a marker where lines were cut. Without markers an agent cannot recover lines.',
-  }),
-  markerStyle: setting({
-    rule: oneOf(['full', 'short']),
-    fallback: 'short',
-    doc: 'full: each marker has prune id and reason. short: only the first marker of a text has them. Texts that were sent keep their markers.',
+    doc: 'Puts a marker where lines were cut; prune id and reason only stand in the first marker of a text. full: in each. false: none, so that an agent cannot recover lines. Texts that were sent keep their markers.',
   }),
   reasonLanguage: setting({
     common: true,

@@ -1,6 +1,7 @@
 import {
   baseUrl,
   databaseUrl,
+  group,
   headerSecret,
   hostName,
   list,
@@ -84,32 +85,33 @@ export const serverSettings = {
     fallback: false,
     doc: 'Lets the session-start hook of an agent plugin start the proxy if it is down and the agent is set up for it.',
   }),
-  httpProxy: setting({
-    env: ['http_proxy', 'HTTP_PROXY'],
-    rule: optional(proxyUrl()),
-    fallback: null,
-    fallbackWords: 'none',
+  networkProxies: setting({
+    ...group({
+      httpProxy: {
+        env: ['http_proxy', 'HTTP_PROXY'],
+        rule: optional(proxyUrl()),
+        fallback: null,
+        doc: 'for http:// addresses',
+      },
+      httpsProxy: {
+        env: ['https_proxy', 'HTTPS_PROXY'],
+        rule: optional(proxyUrl()),
+        fallback: null,
+        doc: 'for https:// addresses, by CONNECT; default: that for http://',
+      },
+      noProxy: {
+        env: ['no_proxy', 'NO_PROXY'],
+        rule: list(
+          'host names, each including its subdomains, with or without a port, IP addresses and ranges of them; or *',
+        ),
+        fallback: [],
+        doc: 'reached without a network proxy; loopback addresses must be listed too',
+      },
+    }),
+    onlyFields: true,
     secret: true,
-    invalidEnvFallback: null,
-    doc: 'Network proxy for http:// requests to upstreams and backends.',
-  }),
-  httpsProxy: setting({
-    env: ['https_proxy', 'HTTPS_PROXY'],
-    rule: optional(proxyUrl()),
-    fallback: null,
-    fallbackWords: 'that of HTTP_PROXY',
-    secret: true,
-    invalidEnvFallback: null,
-    doc: 'Network proxy for https:// requests, by CONNECT. May contain a user name and a password.',
-  }),
-  noProxy: setting({
-    env: ['no_proxy', 'NO_PROXY'],
-    toml: null,
-    rule: list(
-      'host names, each including its subdomains, with or without a port, IP addresses and ranges of them; or *',
-    ),
-    fallback: [],
-    doc: 'Hosts reached without a network proxy. Loopback addresses must be listed too.',
+    invalidEnvFallback: { httpProxy: null, httpsProxy: null, noProxy: [] },
+    doc: 'Network proxies for requests to upstreams and backends. Their URLs may contain a user name and a password.',
   }),
   dbPath: setting({
     common: true,
@@ -138,10 +140,5 @@ export const serverSettings = {
     fallback: 'info',
     flag: 'log-level',
     doc: 'Least severe level to log. Request lines are info.',
-  }),
-  logFormat: setting({
-    rule: oneOf(['auto', 'json', 'line'], {}),
-    fallback: 'auto',
-    doc: 'json; line (for people); auto (line on a terminal, else json).',
   }),
 };

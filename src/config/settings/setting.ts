@@ -1,4 +1,4 @@
-import { onOff, type Rule } from '../rules.ts';
+import type { Fields, Rule } from '../rules.ts';
 
 /** A row of the settings table. Default names derive from its key. */
 export interface Row<T> {
@@ -19,21 +19,19 @@ export interface Row<T> {
   readonly common?: true;
   /** `mcp-pruner serve` option that also sets it. */
   readonly flag?: string;
-  /** Whether `mcp-pruner serve` has `--enable-…` and `--disable-…` for it. */
-  readonly toggle?: true;
-  /** Settings enabled along with it, unless set explicitly. */
-  readonly implies?: readonly string[];
+  /** Parts of the value that also have a variable or key of their own. */
+  readonly fields?: Fields;
+  /** Whether it is only given by its fields, as for variables that other programs define. */
+  readonly onlyFields?: true;
   /** Substitute for an invalid word in the environment, with a warning; without a substitute, the start fails. */
   readonly invalidEnvFallback?: T;
 }
 
 /** A setting with all its names. */
-export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml' | 'toggle'> {
+export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml'> {
   readonly env: readonly [string, ...string[]];
   /** Key below `[mcp_pruner]`. */
   readonly toml: string | null;
-  /** Name of its switch, after `--enable-` and `--disable-`. */
-  readonly toggle?: string;
 }
 
 /** Creates a row of the table. */
@@ -43,16 +41,29 @@ export function setting<T>(
   return row as Row<T>;
 }
 
-/** Row of an optional feature: off unless the feature, or a setting that implies it, is enabled. */
-export function optionalFeature(doc: string, implies: readonly string[] = []) {
-  return setting({ rule: onOff(), fallback: false, toggle: true, doc, implies });
+/** A feature that `enable` can name. */
+export interface Feature {
+  /** Purpose, in one line. */
+  readonly doc: string;
+  /** Names of features enabled along with it. */
+  readonly implies?: readonly string[];
 }
 
-/** Derives a setting's names: `enableBulk` becomes `MCP_PRUNER_ENABLE_BULK`, `enable_bulk` and `--enable-bulk`. */
-export function named<T>(key: string, given: Row<T>): Setting<T> {
-  const name = key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-  const { env = [`MCP_PRUNER_${name.toUpperCase()}`], toml = given.secret ? null : name, toggle, ...row } = given;
-  return { ...row, env, toml, toggle: toggle ? name.replace('enable_', '').replaceAll('_', '-') : undefined };
+/** Features by the name that `mcp_info` reports; `enable` uses the name without `enable`: `enableEventsBus`, `events-bus`. */
+export type Features = Readonly<Record<`enable${string}`, Feature>>;
+
+/** Derives a setting's names: `maxEvents` becomes `MCP_PRUNER_MAX_EVENTS` and `max_events`. */
+export function named<T>(key: string, row: Row<T>): Setting<T> {
+  const name = snakeCase(key);
+  const [first, ...others] = row.onlyFields ? Object.values(row.fields ?? {}).flatMap(({ env = [] }) => env) : [];
+  const own = `MCP_PRUNER_${name.toUpperCase()}`;
+  const { env = first === undefined ? [own] : [first, ...others], toml = row.secret ? null : name } = row;
+  return { ...row, env, toml };
+}
+
+/** `enableEventsBus` as `enable_events_bus`. */
+export function snakeCase(key: string): string {
+  return key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
 }
 
 export const KIB = 1024;

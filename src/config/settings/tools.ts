@@ -1,5 +1,19 @@
-import { list, oneOf, onOff, wholeNumber, wholeNumberOrAuto } from '../rules.ts';
-import { DAY_S, optionalFeature, setting } from './setting.ts';
+import { list, oneOf, wholeNumberOrAuto } from '../rules.ts';
+import { type Features, setting } from './setting.ts';
+
+/** Features of the MCP tools. */
+export const ownFeatures: Features = {
+  enableMcpIntrospection: { doc: 'Offers the MCP tools mcp_info and mcp_capabilities; on by default.' },
+  enableResources: { doc: 'Lets MCP clients read sc:// resources (events, originals, logs of agents).' },
+  enableEventsBus: { doc: 'Offers the MCP tool events_watch, which follows the events of all conversations.' },
+  enableIdempotency: {
+    doc: 'Lets MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
+  },
+  enableBulk: { doc: 'Offers the MCP tools prune_batch and recover_batch.' },
+};
+
+/** Features that are on unless left out. */
+export const DEFAULT_FEATURES: readonly string[] = ['mcp-introspection'];
 
 /** Context GC, and the offered tools. */
 export const toolsSettings = {
@@ -21,24 +35,6 @@ export const toolsSettings = {
     rule: list('features'),
     fallback: [],
     flag: 'enable',
-    doc: 'Optional MCP features, listed below. A setting of its own for a feature (MCP_PRUNER_ENABLE_<X>, --enable-<x>, --disable-<x>) wins.',
-  }),
-  enableMcpIntrospection: setting({
-    rule: onOff(),
-    fallback: true,
-    toggle: true,
-    doc: 'Offers the MCP tools mcp_info and mcp_capabilities.',
-  }),
-  enableResources: optionalFeature('Lets MCP clients read sc:// resources (events, originals, logs of agents).'),
-  enableEventsBus: optionalFeature('Offers the MCP tool events_watch, which follows the events of all conversations.'),
-  enableIdempotency: optionalFeature(
-    'Lets MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
-  ),
-  enableBulk: optionalFeature('Offers the MCP tools prune_batch and recover_batch.'),
-  idempotencyTtlS: setting({
-    rule: wholeNumber(1, 365 * DAY_S),
-    fallback: DAY_S,
-    unit: 's',
-    doc: 'How long the answer to a call with an idempotency_key is replayed.',
+    doc: 'Optional MCP features, listed below; -<name> leaves out one that another brings. --enable-<name> and --disable-<name> add to the list.',
   }),
 };

@@ -50,10 +50,9 @@ export interface BudgetGate {
   /** Whether the key or the project has a budget. */
   covers(keyId: string | undefined, project: string): boolean;
   /**
-   * The highest price among the models that a request names. If none has a price: the ceiling, or `null` if such
-   * requests are refused.
+   * The highest price among the models that a request names. If none has a price: the ceiling.
    */
-  quote(models: readonly string[], cloud: string | undefined): Quote | null;
+  quote(models: readonly string[], cloud: string | undefined): Quote;
   /**
    * The dollars of an answered request as the ledger bills them: by the first model with a price and as it was served;
    * without a price by the cost that the answer reports, otherwise at the ceiling.

@@ -29,12 +29,6 @@ export const errorsOfRequests = {
     about: 'the first request of a key or project with a budget is still being answered',
     hint: 'Send the request again: until it is known what a request costs, requests under a budget go one at a time.',
   },
-  model_not_priced: {
-    rpc: null,
-    http: 403,
-    about: 'the price of the request is unknown, and its key or project has a budget',
-    hint: 'Use a model with a price, add its price (MCP_PRUNER_PRICES), or allow it at the highest price (MCP_PRUNER_BUDGET_UNPRICED=ceiling).',
-  },
   cost_not_shown: {
     rpc: null,
     http: 403,
@@ -138,6 +132,6 @@ export const errorsOfRequests = {
     rpc: null,
     http: 504,
     about: 'the provider did not answer in time',
-    hint: 'Raise MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS if it needs longer.',
+    hint: 'Raise MCP_PRUNER_UPSTREAM_TIMEOUT_MS if it needs longer.',
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;

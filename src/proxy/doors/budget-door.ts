@@ -89,7 +89,6 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
   if (asked.isDeferred) return refuse(options, asking, 'cost_not_shown');
   const cloud = route.provider.name;
   const quote = budgets.quote(asked.models, cloud);
-  if (quote === null) return refuse(options, asking, 'model_not_priced');
   const { requestId, keyId, scope } = context;
   const dollars = ownSize(quote, asked);
   const place = await budgets.enter({ requestId, keyId, project: scope.project, dollars, signal: left.signal });

@@ -119,9 +119,9 @@ function bodyOf(route: Route | null): ErrorBody {
   return (route?.operation?.dialect ?? (route?.provider ?? openai).dialects[0]).error;
 }
 
-interface UpstreamsOptions extends ProxySettings {
-  readonly upstreamHeadersTimeoutMs: number;
-  readonly upstreamBodyTimeoutMs: number;
+interface UpstreamsOptions {
+  readonly upstreamTimeoutMs: number;
+  readonly networkProxies: ProxySettings;
 }
 
 const MAX_OPEN = 64;
@@ -142,12 +142,12 @@ export class Upstreams {
   at(url: string): Upstream {
     let upstream = this.#open.get(url);
     if (upstream === undefined) {
-      const { upstreamHeadersTimeoutMs: headersTimeoutMs, upstreamBodyTimeoutMs: bodyTimeoutMs } = this.#options;
+      const { upstreamTimeoutMs, networkProxies } = this.#options;
       upstream = new Upstream({
         url,
-        headersTimeoutMs,
-        bodyTimeoutMs,
-        route: routeTo(url, this.#options),
+        headersTimeoutMs: upstreamTimeoutMs,
+        bodyTimeoutMs: upstreamTimeoutMs,
+        route: routeTo(url, networkProxies),
         hops: this.#hops,
       });
       this.#open.set(url, upstream);

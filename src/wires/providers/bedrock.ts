@@ -32,13 +32,13 @@ export const bedrock: Provider = {
     if (method !== 'POST') return { operation: null, rest: url };
     return { operation: isMantle ? mantleOperation(path) : modelOperation(path), rest: url };
   },
-  baseUrl(path, { headers }, { bedrockUrl, azureUrl, awsRegion }) {
+  baseUrl(path, { headers }, { bedrockUrl, azureUrl, aws }) {
     const isMantle = isMantlePath(path);
     // each vendor host serves only one API; a gateway may serve several
     const isControl = isBelow(path, CONTROL);
     if (bedrockUrl !== null && !((isMantle || isControl) && RUNTIME_HOST.test(bedrockUrl))) return bedrockUrl;
     if (isMantle && azureUrl !== null && !AZURE_HOST.test(azureUrl)) return azureUrl;
-    const region = credentialScope(headers.authorization)?.region ?? awsRegion;
+    const region = credentialScope(headers.authorization)?.region ?? aws.region;
     if (region === null || !REGION.test(region)) return null;
     if (isControl) return `https://bedrock.${region}.amazonaws.com`;
     return isMantle ? `https://${MANTLE}.${region}.api.aws` : `https://bedrock-runtime.${region}.amazonaws.com`;

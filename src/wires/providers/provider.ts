@@ -45,7 +45,7 @@ export interface Taken {
 /** Settings that determine the destination of cloud requests. */
 export interface CloudSettings extends BaseUrls {
   /** Bedrock region for requests that name none; `null` if not set. */
-  readonly awsRegion: string | null;
+  readonly aws: { readonly region: string | null };
 }
 
 /**

@@ -38,10 +38,9 @@ export class ChildServer {
       TERM: 'dumb',
       OPENAI_API_KEY: KEY,
       ANTHROPIC_API_KEY: KEY,
-      MCP_PRUNER_ENABLE_FLEET: 'true',
+      MCP_PRUNER_ENABLE: 'fleet',
       MCP_PRUNER_AUTH_TOKEN: TOKEN,
-      MCP_PRUNER_CHILD_ROOTS: work,
-      MCP_PRUNER_CHILD_ENV_ALLOW: variables.join(','),
+      MCP_PRUNER_CHILDREN: `roots = ${JSON.stringify([work])}, settable = ${JSON.stringify(variables)}`,
     };
     return new ChildServer(await startProxy({ upstream, folder: state, settings }));
   }

@@ -8,10 +8,7 @@ import { PRUNE_OPTIONS } from '../../helpers/prune-options.ts';
 import { serverLog } from '../../helpers/texts.ts';
 
 export const ALL_ON = {
-  MCP_PRUNER_ENABLE_RESOURCES: '1',
-  MCP_PRUNER_ENABLE_EVENTS_BUS: '1',
-  MCP_PRUNER_ENABLE_IDEMPOTENCY: '1',
-  MCP_PRUNER_ENABLE_BULK: '1',
+  MCP_PRUNER_ENABLE: 'resources,events-bus,idempotency,bulk',
 };
 
 /** The product with an upstream that answers; both end with the test. */

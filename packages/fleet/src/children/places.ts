@@ -51,7 +51,7 @@ export class Places {
     const file = real(command);
     if (file === null || !isProgram(file)) throw refuse('there is no such program');
     const allowed = this.#commands.filter((one) => isAbsolute(one)).map(real);
-    if (!allowed.includes(file)) throw refuse('it is not in MCP_PRUNER_CHILD_COMMANDS');
+    if (!allowed.includes(file)) throw refuse('it is not in commands of MCP_PRUNER_CHILDREN');
     // keep the given path: programs such as busybox depend on the name by which they are called
     return resolve(command);
   }
@@ -60,10 +60,10 @@ export class Places {
   folder(cwd: string | undefined): string {
     const [first] = this.#roots;
     if (first === undefined)
-      throw new FleetError('E-CHILD-COMMAND', { reason: 'MCP_PRUNER_CHILD_ROOTS has no folder' });
+      throw new FleetError('E-CHILD-COMMAND', { reason: 'roots of MCP_PRUNER_CHILDREN has no folder' });
     const folder = real(resolve(first, cwd ?? '.'));
     if (folder === null || !this.#isInside(folder) || !statSync(folder).isDirectory()) {
-      throw new FleetError('E-CHILD-COMMAND', { reason: 'cwd is not a folder inside MCP_PRUNER_CHILD_ROOTS' });
+      throw new FleetError('E-CHILD-COMMAND', { reason: 'cwd is not a folder inside roots of MCP_PRUNER_CHILDREN' });
     }
     return folder;
   }
@@ -73,7 +73,7 @@ export class Places {
     const file = real(resolve(this.#roots[0] ?? '/', path));
     if (file === null) return null;
     const refuse = (reason: string): FleetError => new FleetError('E-CHILD-MANIFEST', { manifest_path: path, reason });
-    if (!this.#isInside(file)) throw refuse('it lies outside MCP_PRUNER_CHILD_ROOTS');
+    if (!this.#isInside(file)) throw refuse('it lies outside roots of MCP_PRUNER_CHILDREN');
     const stat = statSync(file);
     if (!stat.isFile()) throw refuse('it is not a file');
     if (stat.size > maxBytes) throw refuse(`it is larger than ${maxBytes} bytes`);

@@ -42,7 +42,7 @@ export class Starter {
     const refuse = (reason: string): FleetError => new FleetError('E-CHILD-COMMAND', { reason });
     if ((agent === undefined) === (command === undefined)) throw refuse('exactly one of agent and command is needed');
     if (agent !== undefined && !places.allowsAgent(agent))
-      throw refuse('this agent is not in MCP_PRUNER_CHILD_COMMANDS');
+      throw refuse('this agent is not in commands of MCP_PRUNER_CHILDREN');
     if (command !== undefined) places.commandFile(command);
     places.folder(cwd);
     this.#checkEnv(env);
@@ -87,7 +87,7 @@ export class Starter {
     const refused = Object.keys(env ?? {}).find((name) => !maySet(name, this.#options.settable));
     if (refused === undefined) return;
     const reason = `env must not set ${refused}`;
-    const hint = `${reason}: use a name that begins with MY_ or TASK_, or allow it with MCP_PRUNER_CHILD_ENV_ALLOW.`;
+    const hint = `${reason}: use a name that begins with MY_ or TASK_, or allow it with settable of MCP_PRUNER_CHILDREN.`;
     throw new FleetError('E-CHILD-COMMAND', { reason, hint });
   }
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from 'mcp-pruner/agents/one-shot.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import { type OpenPart, type PartPlace, partTools } from 'mcp-pruner/app/part.ts';
+import type { OpenPart, PartPlace } from 'mcp-pruner/app/part.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
@@ -21,6 +21,7 @@ import type { ChildGate } from '../ports/child-gate.ts';
 import { FleetResources } from '../resources.ts';
 import { serverOn } from '../servers.ts';
 import { StoredFleet } from '../tables/fleet-store.ts';
+import { HALF_LIFE_MS, TICK_MS } from '../timings.ts';
 import { missingFlag } from './names.ts';
 import { fleetActions, fleetReadings } from './page.ts';
 import { boardBatchTool, boardTools } from './tools/board-tools.ts';
@@ -32,34 +33,35 @@ import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 /** Opens the fleet over the store. */
 export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<OpenPart> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
+  const limits = settings.children;
   const fleetStore = new StoredFleet(store.sql);
   const instanceId = serverOn(hostname(), ids.uuid());
   const onFailure = failures.of({ extension: 'fleet' });
-  const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
+  const roots = limits.roots.length > 0 ? limits.roots : [cwd];
   // an unguessable name, because others may write to the folder for temporary files
   const folder = settings.dbPath === ':memory:' ? join(tmpdir(), `mcp-pruner-${ids.uuid()}`) : dirname(settings.dbPath);
   const fleet = new Fleet({
     ...{ store: fleetStore, newId: ids.uuid, instanceId, onFailure },
     ...{ clock, pid: process.pid },
-    halfLifeMs: settings.stigHalfLifeMs,
-    tickMs: settings.btTickMs,
+    halfLifeMs: HALF_LIFE_MS,
+    tickMs: TICK_MS,
     children:
-      url === null || !settings.enableChildren
+      url === null || !settings.enable.includes('children')
         ? null
         : {
             ...{ store: fleetStore, clock, newId: ids.uuid, newToken: ids.secret, instanceId, env, url, onFailure },
             processes: new SystemProcesses(),
-            places: new Places(settings.childCommands, roots, env.PATH ?? ''),
+            places: new Places(limits.commands, roots, env.PATH ?? ''),
             pid: process.pid,
             folder: join(folder, 'children'),
-            handedOn: settings.childEnv,
-            settable: settings.childEnvAllow,
-            maxChildren: settings.maxChildren,
-            graceMs: settings.childGraceMs,
+            handedOn: limits.env,
+            settable: limits.settable,
+            maxChildren: limits.max,
+            graceMs: limits.grace,
             ceilings: {
-              wallclockMs: settings.childTimeoutS * 1000,
-              memoryMb: settings.childMemoryMb,
-              cpuPercent: settings.childCpuPercent,
+              wallclockMs: limits.timeout * 1000,
+              memoryMb: limits.memory,
+              cpuPercent: limits.cpu,
             },
             costOf: costs(services.prices, clock),
             launch: (agent, request) => {
@@ -92,12 +94,12 @@ function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number |
 
 function toolsOf(
   { graphs, board, field, children, plans, contracts }: Fleet,
-  { edition, settings, idempotency, store }: Services,
+  { settings, idempotency, store }: Services,
   faces: PartPlace['faces'],
   registry: () => ToolRegistry,
   mayStart: boolean,
 ): readonly Tool[] {
-  const flags = enabledFlags(settings, partTools(edition));
+  const flags = enabledFlags(settings);
   const isKeyed = flags.has(IDEMPOTENCY_FLAG);
   const ofChildren = children === null ? [] : childTools(children);
   const spawn = ofChildren.find(({ name }) => name === 'child_spawn_codex');

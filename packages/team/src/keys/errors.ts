@@ -39,7 +39,7 @@ export const errorsOfKeys = {
     rpc: null,
     http: 403,
     about: 'no group of the signed-in user opens a project',
-    hint: 'Ask the administrator to map one of your groups to a project (MCP_PRUNER_GROUP_PROJECTS).',
+    hint: 'Ask the administrator to map one of your groups to a project (groups of MCP_PRUNER_SIGN_IN).',
   },
   keys_unavailable: {
     rpc: null,

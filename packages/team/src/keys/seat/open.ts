@@ -23,7 +23,7 @@ export async function openKeys(services: Services): Promise<OpenPart> {
   const refusals = new Refusals(events, clock);
   const gate = new Gate({ ring, keys, refusals, clock, onFailure });
   await ring.start();
-  if (ring.size === 0 && settings.trustedAuthHeader === null)
+  if (ring.size === 0 && settings.signIn.header === null)
     log.warn('keys are required, but there is none: create one with mcp-pruner keys create');
   let adopting: NodeJS.Timeout | undefined;
   const adopt = async (): Promise<void> => {
@@ -60,9 +60,8 @@ export async function openKeys(services: Services): Promise<OpenPart> {
 }
 
 function identitiesOf(settings: Services['settings']): Identities | undefined {
-  const { trustedAuthHeader: userHeader, trustedGroupsHeader: groupsHeader, trustedProxies: proxies } = settings;
-  if (userHeader === null) return undefined;
-  return new Identities({ userHeader, groupsHeader, proxies, groupProjects: settings.groupProjects });
+  const { header: userHeader, groups_header: groupsHeader, proxies, groups: groupProjects } = settings.signIn;
+  return userHeader === null ? undefined : new Identities({ userHeader, groupsHeader, proxies, groupProjects });
 }
 
 /** Wraps a function so that it runs only once, on first use. */
