@@ -17,6 +17,32 @@ export async function writeInParts<Row>(
 }
 
 /**
+ * Writes rows in one transaction; if the store refuses a row, in ever smaller ones, so that only that row is lost.
+ * Rejects if `write` fails for another reason.
+ *
+ * @param isRefused - whether a row is at fault, and not the store
+ * @param drop - called for each row that is lost
+ */
+export async function writeApart<Row>(
+  rows: readonly Row[],
+  write: (some: readonly Row[]) => Promise<void>,
+  isRefused: (cause: unknown) => boolean,
+  drop: (row: Row, cause: unknown) => void,
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  try {
+    await write(rows);
+  } catch (cause) {
+    if (!isRefused(cause)) throw cause;
+    if (rows.length === 1) return drop(first, cause);
+    const middle = Math.ceil(rows.length / 2);
+    await writeApart(rows.slice(0, middle), write, isRefused, drop);
+    await writeApart(rows.slice(middle), write, isRefused, drop);
+  }
+}
+
+/**
  * Waits for a callback, until a time limit or an abort signal.
  *
  * @param on - registers a listener; returns the unsubscribe function

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../base/bounded-map.ts';
 import type { FailureReporter } from '../base/failures.ts';
-import { type BackgroundWriter, WriteBehind, writeInParts } from '../base/write-behind.ts';
-import { reasonOf } from '../errors/errors.ts';
+import { type BackgroundWriter, WriteBehind, writeApart, writeInParts } from '../base/write-behind.ts';
+import { isUnwritable, reasonOf } from '../errors/errors.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
@@ -70,11 +70,18 @@ export class EventLog implements EventSink {
     this.#waiting = [];
     const { store, onFailure } = this.#options;
     await writeInParts(events, async (some) => {
-      try {
-        await store.addEvents(some);
-      } catch (cause) {
-        onFailure(reasonOf(cause), cause, { events: some.length });
-      }
+      let left = some.length;
+      const add = async (part: readonly EventRecord[]): Promise<void> => {
+        await store.addEvents(part);
+        left -= part.length;
+      };
+      const drop = (_: EventRecord, cause: unknown): void => {
+        left--;
+        onFailure('event_dropped', cause, { events: 1 });
+      };
+      await writeApart(some, add, isUnwritable, drop).catch((cause: unknown) =>
+        onFailure(reasonOf(cause), cause, { events: left }),
+      );
     });
     if (events.length > 0) for (const listener of this.#listeners) listener();
   }

@@ -224,7 +224,7 @@ function turnOf(
   regrets: readonly RegretFacts[],
   work: LedgerTurn['work'],
 ): LedgerTurn {
-  const { requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm } = facts;
+  const { requestId, atMs, project, conversationId, wire, cloud, keyId, client, model, arm, odd } = facts;
   const { estimated, dollars, dollarsWithout, removed, removedNew, miss, missTokens, missDollars, missAt } = bill;
   const { fresh, write5m, write1h, read, output } = bill.usage;
   const regretTokens = regrets.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -247,6 +247,7 @@ function turnOf(
     read,
     output,
     estimated,
+    odd,
     dollars,
     dollarsWithout,
     removed,

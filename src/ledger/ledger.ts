@@ -16,7 +16,7 @@ import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';
 import { dayOf, type Prices } from './prices.ts';
 import { type ReportPrices, reportOf } from './report.ts';
-import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
+import { ROW_DROPPED, SETTLE_MS, Settlement, type SettlementParts, type SettleResult } from './settlement.ts';
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -254,7 +254,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       if (!isUnwritable(cause)) throw cause;
       if (sums.length > 0) await this.#writeApart(this.#sums.take());
       else if (own.length > 1) this.#atOnce = Math.ceil(own.length / 2);
-      else await this.#drop(own, cause);
+      else await this.#dropFaulty(own, cause);
     }
   }
 
@@ -267,7 +267,7 @@ export class Ledger implements LedgerSink, LedgerReader {
         await store.add([], left.slice(0, 1)).catch((cause: unknown) => {
           if (!isUnwritable(cause)) throw cause;
           this.#dropped++;
-          onFailure('ledger_row_dropped', cause, { requests: 0 });
+          onFailure(ROW_DROPPED, cause, { requests: 0 });
         });
         left.shift();
       }
@@ -276,20 +276,45 @@ export class Ledger implements LedgerSink, LedgerReader {
     }
   }
 
-  /** Drops a request that the store refuses. @throws StoreUnavailable if it is not at fault */
-  async #drop(own: readonly RequestFacts[], cause: unknown): Promise<void> {
-    await this.#settle([], []);
+  /** Drops a request of this process that the store refuses, or those that wait in the store. @throws StoreUnavailable */
+  async #dropFaulty(own: readonly RequestFacts[], cause: unknown): Promise<void> {
+    try {
+      await this.#settle([], []);
+    } catch (other) {
+      if (!isUnwritable(other)) throw other;
+      return this.#billWaitingApart();
+    }
+    if (own.length === 0) return;
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
     this.#dropped++;
-    this.#options.onFailure('ledger_row_dropped', cause, { requests: own.length });
+    this.#options.onFailure(ROW_DROPPED, cause, { requests: own.length });
+  }
+
+  /** Bills the requests that wait in the store one by one, and drops those whose bill the store refuses. @throws StoreUnavailable */
+  async #billWaitingApart(): Promise<void> {
+    const { waitingIds } = await this.#settle([], [], { only: '' });
+    for (const only of waitingIds) {
+      try {
+        await this.#settle([], [], { only });
+      } catch (cause) {
+        if (!isUnwritable(cause)) throw cause;
+        await this.#settle([], [], { only, drops: true });
+        this.#options.onFailure(ROW_DROPPED, cause, { requests: 1 });
+      }
+    }
   }
 
   /** Bills requests and writes figures, in one transaction. @throws StoreUnavailable */
-  async #settle(own: readonly RequestFacts[], sums: readonly LedgerSum[]): Promise<void> {
+  async #settle(
+    own: readonly RequestFacts[],
+    sums: readonly LedgerSum[],
+    waiting: Pick<SettlementParts, 'only' | 'drops'> = {},
+  ): Promise<Pick<Settlement, 'waitingIds'>> {
     const { store, prices, clock } = this.#options;
     const nowMs = clock.nowMs();
     const isAlive = nowMs - this.#aliveMs < ALIVE_EVERY_MS;
-    if (own.length + this.#waiting + sums.length === 0 && isAlive && !this.#closing) return;
+    const isIdle = own.length + this.#waiting + sums.length === 0 && isAlive && !this.#closing;
+    if (isIdle && waiting.only === undefined) return { waitingIds: [] };
     const settlement = new Settlement({
       own,
       sums,
@@ -298,6 +323,7 @@ export class Ledger implements LedgerSink, LedgerReader {
       process: this.#process,
       last: this.#closing,
       billing: { prices },
+      ...waiting,
     });
     const folded = await store
       .settle(settlement.query, (settling) => settlement.work(settling))
@@ -308,6 +334,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#aliveMs = nowMs;
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
     this.#settled(settlement.result, folded);
+    return settlement;
   }
 
   /** Updates in-memory data after a transaction. */
@@ -315,6 +342,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (result === null) return;
     const { onBilled, onFolded, onFailure } = this.#options;
     this.#waiting = result.waiting;
+    this.#dropped += result.dropped;
     for (const [name, state] of result.states) this.#held.set(name, state);
     for (const { turn, entering } of result.billed) {
       const { conversationId, project } = turn;

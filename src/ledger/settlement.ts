@@ -29,10 +29,17 @@ export interface SettlementParts {
   readonly nowMs: number;
   /** Name of this process's state. */
   readonly process: string;
+  /** Bills no other request of those that wait in the store. */
+  readonly only?: string;
+  /** Removes `only` unbilled, because the store refuses its bill. */
+  readonly drops?: boolean;
   /** Whether this is the last transaction of the process. */
   readonly last: boolean;
   readonly billing: Omit<BillingOptions, 'onFailure'>;
 }
+
+/** Reason of a failure: a request was lost, because its row cannot be read or written. */
+export const ROW_DROPPED = 'ledger_row_dropped';
 
 interface Failure {
   readonly reason: string;
@@ -47,6 +54,8 @@ export interface SettleResult {
   readonly failures: readonly Failure[];
   /** Number of requests waiting in the store. */
   readonly waiting: number;
+  /** Number of requests removed from the store unbilled. */
+  readonly dropped: number;
 }
 
 /** A request to bill; `sinceMs` is `null` if it is not in the store. */
@@ -63,6 +72,8 @@ interface Open {
 export class Settlement {
   readonly #parts: SettlementParts;
   #result: SettleResult | null = null;
+  /** Ids of the requests that waited in the store, even if the transaction failed. */
+  waitingIds: readonly string[] = [];
 
   constructor(parts: SettlementParts) {
     this.#parts = parts;
@@ -80,15 +91,24 @@ export class Settlement {
 
   /** See `SettleWork`. */
   work(settling: Settling): Settled {
-    const { own, sums, nowMs, process, last, billing: options } = this.#parts;
+    const { own, sums, nowMs, process, last, only, drops = false, billing: options } = this.#parts;
     const failures: Failure[] = [];
     const onFailure = (reason: string, cause: unknown, about: Failure['about']): void => {
       failures.push({ reason, cause, about });
     };
     const billing = new Billing({ ...options, onFailure }, this.#states(settling), settling.newest, nowMs);
+    this.waitingIds = settling.waiting.map(({ requestId }) => requestId);
+    const removed = drops && only !== undefined ? [only] : [];
     const stored = settling.waiting.flatMap((one): Open[] => {
-      const facts = decodeFacts(one.data);
-      return facts ? [{ facts, sinceMs: one.sinceMs }] : [];
+      if (only !== undefined && (drops || one.requestId !== only)) return [];
+      try {
+        const facts = decodeFacts(one.data);
+        return facts ? [{ facts, sinceMs: one.sinceMs }] : [];
+      } catch (cause) {
+        removed.push(one.requestId);
+        failures.push({ reason: ROW_DROPPED, cause, about: { requests: 1 } });
+        return [];
+      }
     });
     const fresh = own.filter(({ requestId }) => !settling.seen.has(requestId));
     const open = [...stored, ...fresh.map((facts): Open => ({ facts, sinceMs: null }))];
@@ -102,7 +122,8 @@ export class Settlement {
       billed: billing.billed,
       states: billing.changed,
       failures,
-      waiting: left.length,
+      waiting: only === undefined ? left.length : settling.waiting.length,
+      dropped: removed.length,
     };
     return {
       turns: billing.billed.map(({ turn }) => turn),
@@ -110,7 +131,7 @@ export class Settlement {
       states: last ? billing.states() : [...billing.states(), alive],
       removed: last ? [process] : [],
       waits: left.filter(({ sinceMs }) => sinceMs === null).map(({ facts }) => waitingOf(facts, nowMs)),
-      billed: billed.filter(({ sinceMs }) => sinceMs !== null).map(({ facts }) => facts.requestId),
+      billed: [...removed, ...billed.filter(({ sinceMs }) => sinceMs !== null).map(({ facts }) => facts.requestId)],
     };
   }
 

@@ -29,6 +29,10 @@ export function sentLineage(project: string, conversationId: string): string {
 
 const MAX_NAME_CHARS = 200;
 
+/** Flags in the column `estimated`. Older versions only check for 0. */
+const ESTIMATED = 1;
+const ODD = 2;
+
 /** Column of each turn field, in table order. */
 const FIELDS = {
   requestId: 'request_id',
@@ -73,7 +77,7 @@ export const SELECTED_TURN = Object.entries(FIELDS)
   .join(', ');
 
 /** A row of a turn, as returned by either database. */
-export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'work'>, WorkCounts {
+export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'odd' | 'work'>, WorkCounts {
   readonly estimated: number;
 }
 
@@ -93,7 +97,7 @@ export function turnCells(turn: LedgerTurn): Cell[] {
     turn.client ?? '',
     named(turn.model),
     turn.arm,
-    turn.estimated ? 1 : 0,
+    (turn.estimated ? ESTIMATED : 0) + (turn.odd ? ODD : 0),
     Math.round(turn.fresh),
     Math.round(turn.write5m),
     Math.round(turn.write1h),
@@ -124,7 +128,8 @@ export function turnOf({ cloud, keyId, client, ...row }: TurnRow): LedgerTurn {
     cloud: cloud || undefined,
     keyId: keyId || undefined,
     client: client || undefined,
-    estimated: row.estimated !== 0,
+    estimated: (row.estimated & ESTIMATED) !== 0,
+    odd: (row.estimated & ODD) !== 0 || undefined,
     work: hasWork ? work : undefined,
   };
 }

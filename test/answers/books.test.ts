@@ -306,8 +306,14 @@ describe('an answer with absurd figures', () => {
       const health = (await (await fetch(`${proxy.url}/health`)).json()) as Record<string, unknown>;
       expect(health).toMatchObject({ status: 'healthy', not_understood: { odd_usage: 3 } });
       await proxy.stop();
-      const { totals } = await readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+      const { ledger } = openStore(proxy.dbPath);
+      const { totals } = await readReport(ledger, { sinceDay: '2000-01-01' });
       expect(totals.requests).toBe(usages.length);
+      const conversations = await ledger.conversations({ sinceMs: 0, limit: 9 });
+      const rows = await Promise.all(conversations.map((one) => ledger.turns({ ...one, limit: 9 })));
+      const marks = rows.flat().toSorted((a, b) => a.atMs - b.atMs);
+      expect(marks.map(({ odd = false }) => odd)).toEqual([true, true, true, false]);
+      expect(marks.map(({ estimated }) => estimated)).toEqual([true, true, false, false]);
       expect(totals.dollars).toBeLessThan(0.1);
     },
   );

@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
-import type { BackgroundWriter, WriteBehind } from 'mcp-pruner/base/write-behind.ts';
+import { type BackgroundWriter, type WriteBehind, writeApart } from 'mcp-pruner/base/write-behind.ts';
 import type { AnswerWatch, BegunRequest, EndedRequest, WatchedAnswer } from 'mcp-pruner/core/ports/answer-watch.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { isUnwritable } from 'mcp-pruner/errors/errors.ts';
 import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
 import { type LimitReading, limitsInEvent, limitsInFields, UNITS } from 'mcp-pruner/ledger/limits/read-limits.ts';
 import type { LabelledGauge } from 'mcp-pruner/observe/metrics.ts';
@@ -97,17 +98,21 @@ export class LimitWatch implements AnswerWatch {
   }
 
   async #write(): Promise<void> {
-    const { sql, onFailure } = this.#options;
+    const { onFailure } = this.#options;
     while (this.#waiting.length > 0) {
       const some = this.#waiting.slice(0, WRITTEN_AT_ONCE);
       try {
         this.#salt ??= await this.#options.salt();
-        const salt = this.#salt ?? '';
-        const readings = some.flatMap((waiting) => readingsOf(waiting, salt));
-        await sql.write(() => addReadings(readings), { background: 'limits' });
-        this.#waiting.splice(0, some.length);
+        await writeApart(
+          some,
+          (part) => this.#writeSome(part),
+          isUnwritable,
+          (_, cause) => {
+            this.#waiting.shift();
+            onFailure('limits_row_dropped', cause, { requests: 1 });
+          },
+        );
         this.#failing = false;
-        this.#written(some, readings);
       } catch (cause) {
         if (!this.#failing) onFailure('limits_not_written', cause, { requests: this.#waiting.length });
         this.#failing = true;
@@ -115,6 +120,14 @@ export class LimitWatch implements AnswerWatch {
         return;
       }
     }
+  }
+
+  /** @throws StoreUnavailable */
+  async #writeSome(some: readonly WaitingReading[]): Promise<void> {
+    const readings = some.flatMap((waiting) => readingsOf(waiting, this.#salt ?? ''));
+    await this.#options.sql.write(() => addReadings(readings), { background: 'limits' });
+    this.#waiting.splice(0, some.length);
+    this.#written(some, readings);
   }
 
   #written(some: readonly WaitingReading[], readings: readonly Reading[]): void {

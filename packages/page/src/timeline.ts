@@ -50,10 +50,10 @@ async function turnsOf(ledger: LedgerReader, name: string, project: string | und
 }
 
 function turnOf(turn: LedgerTurn): TurnShown {
-  const { requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, removed, removedNew } = turn;
+  const { requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, odd, removed, removedNew } = turn;
   const { dollars, dollarsWithout, miss, missTokens, missAt, regretTokens } = turn;
   return {
-    ...{ requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, removed, removedNew },
+    ...{ requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, odd, removed, removedNew },
     ...{ dollars, dollarsWithout, miss, missTokens, missAt, regretTokens },
   };
 }

@@ -63,6 +63,8 @@ export interface WorkCounts {
 export interface BilledFigures {
   /** Whether token counts are estimates, because the provider reported no usage. */
   readonly estimated: boolean;
+  /** The provider reported a count above that of any model, which was ignored. Absent if not. */
+  readonly odd?: true | undefined;
   readonly dollars: number | null;
   /** Cost without pruning. */
   readonly dollarsWithout: number | null;

@@ -128,6 +128,8 @@ export interface RequestFacts extends NamedRequest {
   readonly cleared?: number | undefined;
   /** Tokens that would have been put aside; absent if none. */
   readonly wouldBeAside?: number;
+  /** See `BilledFigures.odd`. */
+  readonly odd?: true | undefined;
   /** The provider reported a changed history, and reports should list the request. */
   readonly prefixBroken?: true;
   /** Content added after the model's last answer, as forwarded. */

@@ -26,13 +26,15 @@ export interface MeasuredUsage extends ExchangeUsage {
   readonly billed: ReportedUsage;
   /** Whether the provider reported the usage; otherwise it is estimated from the bytes of request and answer. */
   readonly isReported: boolean;
+  /** See `BilledFigures.odd`. */
+  readonly odd?: true | undefined;
 }
 
 const NOTHING = estimated(0, 0);
 
-function estimated(input: number, output: number, model: string | null = null): MeasuredUsage {
+function estimated(input: number, output: number, model: string | null = null, odd?: true): MeasuredUsage {
   const billed = { input, output, read: null, written: null, written1h: null };
-  return { tokensIn: input, tokensOut: output, cacheRead: 0, cacheWritten: 0, billed, model, isReported: false };
+  return { tokensIn: input, tokensOut: output, cacheRead: 0, cacheWritten: 0, billed, model, isReported: false, odd };
 }
 
 /**
@@ -49,7 +51,9 @@ export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCu
   );
   const { promptTokens = 0, completionTokens, cachedTokens, cacheWriteTokens, besides } = usage ?? {};
   const facts = usageFacts(usage);
-  if (facts === null || (promptTokens ?? 0) + (completionTokens ?? 0) === 0) return estimated(input, output, model);
+  const odd = answer.reports.hasOddCounts || undefined;
+  if (facts === null || (promptTokens ?? 0) + (completionTokens ?? 0) === 0)
+    return estimated(input, output, model, odd);
   const tokensOut = Math.max(completionTokens ?? 0, isCut ? output : 0);
   return {
     tokensIn: (promptTokens ?? 0) + (besides?.input ?? 0),
@@ -57,7 +61,7 @@ export function usageIn(answer: Answer, bytes: { in: number; out: number }, isCu
     cacheRead: (cachedTokens ?? 0) + (besides?.read ?? 0),
     cacheWritten: (cacheWriteTokens ?? 0) + (besides?.written ?? 0),
     billed: { ...facts, output: tokensOut },
-    ...{ model, isReported: true },
+    ...{ model, isReported: true, odd },
   };
 }
 

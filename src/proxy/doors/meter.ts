@@ -98,6 +98,7 @@ export class Meter {
       ...factsOfUnread({ ...about, model: usage.model ?? named }, asked.bytes),
       atMs: clock.nowMs(),
       usage: usage.isReported ? usage.billed : null,
+      odd: usage.odd,
       metered: { model: named, output: usage.billed.output ?? 0 },
     });
   }

@@ -102,7 +102,8 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
 function answeredFacts(facts: RequestFacts, { model, reports }: Answer): RequestFacts {
   const { clearedTokens } = reports;
   const named = { ...facts, model: facts.model || (model ?? '') };
-  return clearedTokens > 0 ? { ...named, cleared: clearedTokens } : named;
+  const kept = reports.hasOddCounts ? { ...named, odd: true as const } : named;
+  return clearedTokens > 0 ? { ...kept, cleared: clearedTokens } : kept;
 }
 
 /** A truncated answer may report only part of its output, which is then estimated. */

@@ -12,7 +12,7 @@ export type Background = (typeof ORDER)[number];
 /** A transaction takes no further work after this many rows and steps: some milliseconds of the event loop. */
 const MOST_ROWS = 300;
 /** Errors that one work may have caused, so that each is retried alone. Other failures affect all of them. */
-const OF_ONE_WORK = new Set(['error', 'full']);
+const OF_ONE_WORK = new Set(['error', 'full', 'unwritable']);
 
 type Work<T> = (nowMs: number) => Steps<T>;
 

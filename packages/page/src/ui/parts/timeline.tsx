@@ -115,6 +115,7 @@ function Detail({
         {miss !== null && (
           <Badge tone={miss === 'first_request' ? '' : 'warn'}>{missText(miss, missTokens, missAt)}</Badge>
         )}{' '}
+        {turn.odd && <Badge tone="warn">odd: impossible token counts were ignored</Badge>}{' '}
         {turn.regretTokens > 0 && <Badge tone="bad">{compact(turn.regretTokens)} tokens were needed after all</Badge>}
       </p>
       {children}

@@ -43,6 +43,7 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
             <td class="amount">
               {compact(fresh + writtenIn(turn))}
               {turn.estimated && <span class="quiet"> est.</span>}
+              {turn.odd && <span class="quiet"> odd</span>}
             </td>
             <td class="amount">{compact(read)}</td>
             <td class="amount">{compact(removed)}</td>
