@@ -9,19 +9,14 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   setup: {
     group: 'daily',
-    summary: "print or write an agent's configuration",
-    load: async () => (await import('./cli/setup.ts')).setup,
+    summary: "print or write an agent's configuration, or a script that completes commands",
+    load: async () =>
+      (await import('./cli/completion.ts')).withCompletion((await import('./cli/setup.ts')).setup, commands),
   },
   report: {
     group: 'daily',
-    summary: 'show dollars, tokens, tools and prices, follow live, or read past sessions',
+    summary: 'show dollars, tokens, tools and prices, in one line, live, or of past sessions',
     load: async () => (await import('./cli/report/report.ts')).report,
-  },
-  status: {
-    group: 'daily',
-    rare: true,
-    summary: 'say in one line whether the proxy runs and what it saved',
-    load: async () => (await import('./cli/status.ts')).status,
   },
   recover: {
     group: 'daily',
@@ -35,13 +30,8 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
   limits: {
     group: 'daily',
-    summary: 'show what your subscriptions have left, and which session used it',
+    summary: 'show what your subscriptions have left, or a status line about a session',
     load: async () => (await import('@mcp-pruner/limits/command.ts')).limitsCommand,
-  },
-  statusline: {
-    group: 'daily',
-    summary: 'print a line about a session: context, cache, limits, savings',
-    load: async () => (await import('@mcp-pruner/limits/statusline/command.ts')).statusline,
   },
   why: {
     group: 'daily',
@@ -68,12 +58,6 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     summary: 'print the effective configuration',
     load: async () => (await import('./cli/config.ts')).config,
   },
-  completion: {
-    group: 'server',
-    rare: true,
-    summary: 'print a script that completes commands in bash, zsh or fish',
-    load: async () => (await import('./cli/completion.ts')).completionOf(commands),
-  },
   keys: {
     group: 'team',
     summary: 'make, list, revoke and rotate keys of a shared proxy',
@@ -84,16 +68,9 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
     summary: 'show and change the settings that projects have of their own',
     load: async () => (await import('./cli/projects.ts')).projects,
   },
-  erase: {
-    group: 'team',
-    rare: true,
-    summary: 'erase a project or a person, with a proof',
-    load: async () => (await import('./cli/erase.ts')).erase,
-  },
   store: {
     group: 'team',
-    rare: true,
-    summary: 'move everything into another store',
+    summary: 'move everything into another store, or erase a project or a person',
     load: async () => (await import('./cli/store.ts')).store,
   },
   demo: {
@@ -108,10 +85,10 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   },
 };
 
-/** Earlier command names, with their replacements. */
-export const renamed: Readonly<Record<string, string>> = {
-  stats: 'report --tokens',
-  prices: 'report --prices',
-  tail: 'report --live',
-  diff: 'why <prune_id> --lines',
+/** Short forms, which hooks, status lines and shells call. */
+export const aliases: Readonly<Record<string, readonly string[]>> = {
+  status: ['report', '--status'],
+  statusline: ['limits', '--line'],
+  completion: ['setup', '--completion'],
+  erase: ['store', 'erase'],
 };

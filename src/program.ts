@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import type { CliEdition, LazyCommand } from './cli/command.ts';
 import { main, type ProcessIo } from './cli/main.ts';
 import { typedHere } from './cli/typed-here.ts';
-import { commands, renamed } from './commands.ts';
+import { aliases, commands } from './commands.ts';
 
 /**
  * Runs the command line of this process.
@@ -43,14 +43,14 @@ export async function runProgram(
     inIsTerminal: isatty(0),
     clock: { nowMs: Date.now },
     version,
-    asTyped: typedHere(Object.keys(own), process),
+    asTyped: typedHere([...Object.keys(own), ...Object.keys(aliases)], process),
     events: process,
     streams: () => ({ input: process.stdin, output: process.stdout }),
     exit: (code) => process.exit(code),
   };
   process.exitCode = await main(process.argv.slice(2), io, {
     commands: own,
-    renamed,
+    aliases,
     edition: async () => ({ ...(await import('./edition.ts')).edition, ...changes }),
   });
 }

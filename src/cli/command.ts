@@ -102,8 +102,6 @@ export const GROUPS = ['daily', 'server', 'team', 'lab'] as const;
 export interface LazyCommand {
   /** If absent, the command is not listed in the help. */
   readonly group?: (typeof GROUPS)[number];
-  /** Rarely needed, so listed only by `--help --all`. */
-  readonly rare?: true;
   readonly summary: string;
   /** @param edition - for commands whose options depend on it */
   readonly load: (edition: () => Promise<CliEdition>) => Promise<Command>;

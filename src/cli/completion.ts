@@ -1,4 +1,4 @@
-import { type Command, type LazyCommand, UsageError } from './command.ts';
+import { type Command, type LazyCommand, textOption, UsageError } from './command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -11,22 +11,19 @@ interface Completed {
   readonly words: readonly string[];
 }
 
-/** `mcp-pruner completion <shell>`, for all listed commands. */
-export function completionOf(commands: Readonly<Record<string, LazyCommand>>): Command {
+/** Adds `--completion <shell>` to a command: a script that completes the names of commands, options and agents. */
+export function withCompletion(command: Command, commands: Readonly<Record<string, LazyCommand>>): Command {
+  const doc = `print a script that completes commands: ${SHELLS.join(', ')}; such as eval "$(mcp-pruner setup --completion bash)"`;
   return {
-    usage: `completion <${SHELLS.join('|')}>`,
-    about: [
-      'Prints a script that completes the names of commands, options and agents.',
-      'bash: add eval "$(mcp-pruner completion bash)" to ~/.bashrc; zsh: the same with zsh, in ~/.zshrc, after compinit;',
-      'fish: mcp-pruner completion fish > ~/.config/fish/completions/mcp-pruner.fish',
-    ].join('\n'),
-    options: {},
-    arguments: { min: 1, max: 1 },
-    words: SHELLS,
+    ...command,
+    options: { ...command.options, completion: { type: 'string', value: '<shell>', doc } },
+    arguments: { ...command.arguments, min: 0 },
 
     async run(call, io) {
-      const shell = SHELLS.find((name) => name === call.positionals[0]);
-      if (shell === undefined) throw new UsageError(`${call.positionals[0]} is not one of ${SHELLS.join(', ')}`);
+      const name = textOption(call, 'completion');
+      if (name === undefined) return command.run(call, io);
+      const shell = SHELLS.find((known) => known === name);
+      if (shell === undefined) throw new UsageError(`${name} is not one of ${SHELLS.join(', ')}`);
       const listed = Object.entries(commands).filter(([, { group }]) => group !== undefined);
       const completed = await Promise.all(
         listed.map(async ([name, { summary, load }]): Promise<Completed> => {

@@ -2,66 +2,65 @@ import { createHash, randomBytes } from 'node:crypto';
 import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { Erased, Subject } from '../store/erase/report.ts';
 import type { StoreHandle } from '../store/handle.ts';
-import { type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
-/** `mcp-pruner erase`: erases all data of a project or a person, with proof. */
-export const erase: Command = {
-  usage: 'erase --project <name> [--with-settings] | --user <name> | --key <key> [--dry-run] [--json]',
-  about: [
-    'Erases everything that the store has of a project or a person, and searches the store again. With --json, the result is a',
-    'document: keep it as proof. Servers may stay up. A conversation that continues is stored again, so revoke its keys first.',
-    'The exit code is 1 if a trace was left or may be left. What stays and why is in docs/operate.md.',
-  ].join('\n'),
-  options: {
-    ...configOption,
-    project: {
-      type: 'string',
-      value: '<name>',
-      doc: 'all texts, conversations, bills, events and figures of a project',
-    },
-    'with-settings': { type: 'boolean', doc: 'project: its own settings with their history as well' },
-    user: {
-      type: 'string',
-      value: '<name>',
-      doc: 'the conversations of somebody who signed in, and the name everywhere',
-    },
-    key: { type: 'string', value: '<key>', doc: 'the same for a key (id or name) that was revoked or has expired' },
-    'vacuum-full': { type: 'boolean', doc: 'PostgreSQL: write the files of the tables anew, which locks the tables' },
-    json: { type: 'boolean', doc: 'print the whole document' },
-    'dry-run': { type: 'boolean', doc: 'count what would be erased, and change nothing' },
+/** Options of `store erase`. */
+export const eraseOptions: Command['options'] = {
+  project: {
+    type: 'string',
+    value: '<name>',
+    doc: 'erase: all texts, conversations, bills, events and figures of a project',
   },
-  arguments: { min: 0, max: 0 },
-
-  async run(call, io) {
-    const named = (['project', 'user', 'key'] as const).filter((option) => textOption(call, option) !== undefined);
-    const [of] = named;
-    if (of === undefined || named.length > 1) throw new UsageError('erase needs one of --project, --user and --key');
-    const isDry = call.values['dry-run'] === true;
-    const withSettings = call.values['with-settings'] === true;
-    if (withSettings && of !== 'project') throw new UsageError('--with-settings goes with --project');
-    const { settings } = readSettings(call, io);
-    const { openStore, storeExists } = await import('../app/store.ts');
-    if (!storeExists(settings, (path) => io.fileExists(path))) {
-      throw new UserError(`there is no store at ${settings.dbPath}: set MCP_PRUNER_DB_PATH to the right file`);
-    }
-    const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock, readonly: isDry });
-    try {
-      await store.ready();
-      const name = textOption(call, of) ?? '';
-      const payer = of === 'project' ? null : await payerOf(store, of, name, io);
-      const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
-      const namedSubject = { of, name: payer ?? name };
-      const options = { isDry, full: call.values['vacuum-full'] === true, asJson: call.values.json === true };
-      return await eraseAndProve(store, { subject, namedSubject, ...options }, io);
-    } catch (cause) {
-      if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
-      throw cause;
-    } finally {
-      await store.close();
-    }
+  'with-settings': { type: 'boolean', doc: 'erase --project: its own settings with their history as well' },
+  user: {
+    type: 'string',
+    value: '<name>',
+    doc: 'erase: the conversations of somebody who signed in, and the name everywhere',
   },
+  key: {
+    type: 'string',
+    value: '<key>',
+    doc: 'erase: the same for a key (id or name) that was revoked or has expired',
+  },
+  'vacuum-full': { type: 'boolean', doc: 'erase: write the files of PostgreSQL tables anew, which locks the tables' },
+  json: { type: 'boolean', doc: 'erase: print the whole document' },
+  'dry-run': { type: 'boolean', doc: 'erase: count what would be erased, and change nothing' },
 };
+
+/**
+ * `mcp-pruner store erase`: erases all data of a project or a person, and searches the store again.
+ *
+ * @returns 1 if a trace was left or may be left
+ */
+export async function eraseFromStore(call: Call, io: Io): Promise<number> {
+  const named = (['project', 'user', 'key'] as const).filter((option) => textOption(call, option) !== undefined);
+  const [of] = named;
+  if (of === undefined || named.length > 1) throw new UsageError('erase needs one of --project, --user and --key');
+  const isDry = call.values['dry-run'] === true;
+  const withSettings = call.values['with-settings'] === true;
+  if (withSettings && of !== 'project') throw new UsageError('--with-settings goes with --project');
+  const { settings } = readSettings(call, io);
+  const { openStore, storeExists } = await import('../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) {
+    throw new UserError(`there is no store at ${settings.dbPath}: set MCP_PRUNER_DB_PATH to the right file`);
+  }
+  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock, readonly: isDry });
+  try {
+    await store.ready();
+    const name = textOption(call, of) ?? '';
+    const payer = of === 'project' ? null : await payerOf(store, of, name, io);
+    const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
+    const namedSubject = { of, name: payer ?? name };
+    const options = { isDry, full: call.values['vacuum-full'] === true, asJson: call.values.json === true };
+    return await eraseAndProve(store, { subject, namedSubject, ...options }, io);
+  } catch (cause) {
+    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
+    throw cause;
+  } finally {
+    await store.close();
+  }
+}
 
 /** Name of a person in the ledger. @throws UserError for a key that is still valid */
 async function payerOf(store: StoreHandle, of: 'user' | 'key', name: string, io: Io): Promise<string> {

@@ -11,21 +11,14 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
   lab: 'Try and measure:',
 };
 
-/**
- * The output of `mcp-pruner --help`.
- *
- * @param all - includes the commands that only `--help --all` shows
- */
+/** The output of `mcp-pruner --help`. */
 export function programHelp(
   commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
   io: Pick<Io, 'columns' | 'asTyped'>,
-  all = false,
 ): string {
   const columns = Math.min(io.columns ?? MAX_COLUMNS, MAX_COLUMNS);
   const filled = (text: string): string => wrapped(text, '', { ...io, columns }).trimEnd();
-  const named = Object.entries(commands).filter(([, { group }]) => group !== undefined);
-  const listed = named.filter(([, { rare }]) => all || !rare);
-  const left = named.length - listed.length;
+  const listed = Object.entries(commands).filter(([, { group }]) => group !== undefined);
   const width = Math.max(...listed.map(([name]) => name.length));
   const groups = GROUPS.flatMap((group) => [
     TITLES[group],
@@ -42,7 +35,6 @@ export function programHelp(
     filled('Usage: mcp-pruner <command> [options]'),
     '',
     ...groups,
-    ...(left === 0 ? [] : [filled(`${left} more commands: mcp-pruner --help --all`), '']),
     'Options:',
     ...everywhere.map(([left, right]) => `  ${left.padEnd(13)}  ${right}`),
     '',

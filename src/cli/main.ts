@@ -7,8 +7,8 @@ import { commandHelp, programHelp } from './help.ts';
 /** A program: its commands, and their parts, which are loaded with the first command. */
 export interface Program {
   readonly commands: Readonly<Record<string, LazyCommand>>;
-  /** Former command names, with their replacements. */
-  readonly renamed: Readonly<Record<string, string>>;
+  /** Short forms of a command with arguments. */
+  readonly aliases: Readonly<Record<string, readonly string[]>>;
   readonly edition: () => Promise<CliEdition>;
 }
 
@@ -26,8 +26,7 @@ export async function main(args: readonly string[], io: ProcessIo, program: Prog
   try {
     // a client that starts the program speaks MCP; a person gets the help
     if (name === undefined && io.inIsTerminal !== true) return await runCommand('stdio', [], io, program);
-    if (name === undefined || name === '--help' || name === '-h')
-      return print(io, programHelp(program.commands, io, rest.includes('--all')));
+    if (name === undefined || name === '--help' || name === '-h') return print(io, programHelp(program.commands, io));
     if (name === 'help') return await help(rest, io, program);
     if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
     return await runCommand(name, rest, io, program);
@@ -49,17 +48,15 @@ async function help([topic]: readonly string[], io: ProcessIo, program: Program)
 }
 
 async function runCommand(
-  name: string,
-  args: readonly string[],
+  typed: string,
+  rest: readonly string[],
   io: ProcessIo,
-  { commands, renamed, edition }: Program,
+  { commands, aliases, edition }: Program,
 ): Promise<number> {
+  const [name = '', ...first] = (Object.hasOwn(aliases, typed) ? aliases[typed] : undefined) ?? [typed];
+  const args = [...first, ...rest];
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (entry === undefined) {
-    const successor = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
-    if (successor !== undefined) throw new UsageError(`there is no command ${name}: use mcp-pruner ${successor}`);
-    throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
-  }
+  if (entry === undefined) throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
   const command = await entry.load(edition);
   const ownArgs = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
   if (ownArgs.includes('--help') || ownArgs.includes('-h'))

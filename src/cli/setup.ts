@@ -77,6 +77,7 @@ export const setup: Command = {
 
   async run(call, io) {
     const [name = ''] = call.positionals;
+    if (name === '') throw new UsageError(`setup needs an agent: ${names.join(', ')}`);
     const client = findClient(name);
     if (REMOTE_AGENTS.has(name.toLowerCase()))
       throw new UsageError(

@@ -3,21 +3,36 @@ import { UserError } from '../errors/errors.ts';
 import type { Progress } from '../store/move/move.ts';
 import type { Side } from '../store/move/tables.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { eraseOptions } from './erase.ts';
 
 export const store: Command = {
-  usage: 'store move --from sqlite:<file> --to postgres://… (or the other way round)',
-  about:
-    'Copies everything from one store into another, and compares the two. Stop the programs that use them first. An interrupted move can be run again. For a URL with a password, give - and put the URL into MCP_PRUNER_DATABASE_URL.',
+  usage:
+    'store move --from <store> --to <store> | erase --project <name> | --user <name> | --key <key> [--dry-run] [--json]',
+  about: [
+    'move copies everything from one store into another, and compares the two. Stop the programs that use them first. An',
+    'interrupted move can be run again. For a URL with a password, give - and put the URL into MCP_PRUNER_DATABASE_URL.',
+    'erase erases everything that the store has of a project or a person, and searches it again. With --json, the result is a',
+    'document: keep it as proof. Servers may stay up. A conversation that continues is stored again, so revoke its keys first.',
+    'The exit code is 1 if a trace was left or may be left. What stays and why is in docs/operate.md.',
+  ].join('\n'),
   options: {
     ...configOption,
-    from: { type: 'string', value: '<store>', doc: 'sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL' },
-    to: { type: 'string', value: '<store>', doc: 'the same; it must be empty or filled by the same move' },
+    from: {
+      type: 'string',
+      value: '<store>',
+      doc: 'move: sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL',
+    },
+    to: { type: 'string', value: '<store>', doc: 'move: the same; it must be empty or filled by the same move' },
+    ...eraseOptions,
   },
   arguments: { min: 1, max: 1 },
+  words: ['move', 'erase'],
 
   async run(call, io) {
     const [verb] = call.positionals;
-    if (verb !== 'move') throw new UsageError(`unknown action ${JSON.stringify(verb)} of store: there is move`);
+    if (verb === 'erase') return (await import('./erase.ts')).eraseFromStore(call, io);
+    if (verb !== 'move')
+      throw new UsageError(`unknown action ${JSON.stringify(verb)} of store: there are move and erase`);
     const [from, to] = [placeOf(call, io, 'from'), placeOf(call, io, 'to')];
     const [{ moveStore }, { movedWith }, { textHash }] = await Promise.all([
       import('../store/move/move.ts'),

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { commands, renamed } from '../../src/commands.ts';
+import { aliases, commands } from '../../src/commands.ts';
 import { run } from './fake-io.ts';
 
 const names = Object.keys(commands);
-const grouped = names.filter((name) => commands[name]?.group !== undefined);
-const listed = grouped.filter((name) => !commands[name]?.rare);
+const listed = names.filter((name) => commands[name]?.group !== undefined);
 
 describe('the command line', () => {
   it.each([['--help'], ['-h'], ['help'], []])(
@@ -18,24 +17,14 @@ describe('the command line', () => {
     },
   );
 
-  it('lists at most fifteen commands, and the rest with --all', async () => {
-    expect(listed.length).toBeLessThanOrEqual(15);
-    const few = (await run(['--help'])).out;
-    expect(few).toContain(`\n${grouped.length - listed.length} more commands: mcp-pruner --help --all\n`);
-    const all = (await run(['--help', '--all'])).out;
-    expect(all.match(/^ {2}[a-z]+/gm)?.map((name) => name.trim())).toEqual(grouped);
-    expect(all).not.toContain('more commands');
+  it('has at most sixteen commands', () => {
+    expect(names.length).toBeLessThanOrEqual(16);
   });
 
-  it.each(Object.entries(renamed))('names the successor of %s: %s', async (name, successor) => {
-    const { code, out, err } = await run([name, '--json']);
-    expect({ code, out, err }).toEqual({
-      code: 2,
-      out: '',
-      err: `mcp-pruner: there is no command ${name}: use mcp-pruner ${successor}\n`,
-    });
-    const [command = '', option = ''] = successor.replace('<prune_id> ', '').split(' ');
-    expect((await run([command, '--help'])).out).toContain(option);
+  it.each(Object.entries(aliases))('runs %s as %j', async (name, [command = '', argument = '']) => {
+    const help = (await run([name, '--help'])).out;
+    expect(help).toMatch(new RegExp(`^Usage: mcp-pruner\\s+${command}`));
+    expect(help).toContain(argument);
   });
 
   it.each(['--version', '-v'])('prints the version on %s', async (flag) => {

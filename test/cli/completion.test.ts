@@ -7,11 +7,11 @@ import { commands } from '../../src/commands.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { run } from './fake-io.ts';
 
-describe('mcp-pruner completion', () => {
+describe('mcp-pruner setup --completion', () => {
   const listed = Object.entries(commands).flatMap(([name, { group }]) => (group === undefined ? [] : name));
 
   it.each(['bash', 'zsh', 'fish'])('prints a script for %s with every listed command', async (shell) => {
-    const { code, out } = await run(['completion', shell]);
+    const { code, out } = await run(['setup', '--completion', shell]);
     expect(code).toBe(0);
     for (const name of listed) expect(out).toMatch(new RegExp(`\\b${name}\\b`));
   });

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { formatSavings } from '../../src/cli/status.ts';
+import { formatSavings } from '../../src/cli/report/status.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';

@@ -1,6 +1,6 @@
 import type { Program } from '../../src/cli/main.ts';
-import { commands, renamed } from '../../src/commands.ts';
+import { aliases, commands } from '../../src/commands.ts';
 import { edition } from '../../src/edition.ts';
 
 /** The program with all of its parts. */
-export const program: Program = { commands, renamed, edition: async () => edition };
+export const program: Program = { commands, aliases, edition: async () => edition };

@@ -24,6 +24,7 @@ const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readon
     show: async (call, io) => (await import('./live.ts')).liveView(call, io),
   },
   sessions: { takes: ['since', 'share', 'pessimistic', 'json'], show: sessionsView },
+  status: { takes: ['hook'], show: async (call, io) => (await import('./status.ts')).statusView(call, io) },
   from: { takes: ['json'], show: async (call, io) => (await import('./from.ts')).comparedView(call, io) },
 };
 /** Options of the default report. */
@@ -41,6 +42,11 @@ const options: Readonly<Record<string, Option>> = {
   },
   live: { type: 'boolean', doc: 'follow what the proxy does: what was cut, where and why. Ends with Ctrl-C' },
   sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
+  status: { type: 'boolean', doc: 'one line: whether the proxy runs (exit code 1: no), and what it saved in 7 days' },
+  hook: {
+    type: 'boolean',
+    doc: 'with --status: as a session-start hook of an agent answers; starts the proxy with MCP_PRUNER_START_FROM_HOOK=true',
+  },
   since: {
     type: 'string',
     value: '<time>',
@@ -61,7 +67,7 @@ const options: Readonly<Record<string, Option>> = {
 
 /** `mcp-pruner report`: spend, effect of pruning, and other views of recorded data. */
 export const report: Command = {
-  usage: 'report [--since 7d] [--tokens | --by <what> | --prices [model] | --live | --sessions] [--json]',
+  usage: 'report [--since 7d] [--tokens | --by <what> | --prices [model] | --live | --sessions | --status] [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
     'prompt cache missed. --sessions instead reads the session files that agents keep on this machine (Claude Code, Codex,',

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFolder } from '../config/paths.ts';
-import type { Settings } from '../config/settings.ts';
-import type { CompactionReport } from '../core/ports/context-report.ts';
-import type { LedgerTotals } from '../core/ports/ledger-report.ts';
-import { UserError } from '../errors/errors.ts';
-import { makeFolder } from '../store/sqlite/make-folder.ts';
-import { type Command, configOption, type Io } from './command.ts';
-import { readSettings } from './read-settings.ts';
-import { readLedger } from './report/ledger.ts';
-import { proxyHealth, proxyUrl } from './run/proxy.ts';
-import { wrapped } from './table.ts';
+import { dataFolder } from '../../config/paths.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { CompactionReport } from '../../core/ports/context-report.ts';
+import type { LedgerTotals } from '../../core/ports/ledger-report.ts';
+import { UserError } from '../../errors/errors.ts';
+import { makeFolder } from '../../store/sqlite/make-folder.ts';
+import type { Call, Io } from '../command.ts';
+import { readSettings } from '../read-settings.ts';
+import { proxyHealth, proxyUrl } from '../run/proxy.ts';
+import { wrapped } from '../table.ts';
+import { readLedger } from './ledger.ts';
 
 const DAYS = 7;
 /** How long a hook, and thus the agent, waits for a started proxy. */
@@ -20,32 +20,25 @@ const POLL_MS = 100;
 /** Variables with the URL of an agent's provider. */
 const BASE_URLS = ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'];
 
-/** `mcp-pruner status`: proxy state and savings in one line. */
-export const status: Command = {
-  usage: 'status [--hook]',
-  about: [
-    `Prints one line: whether the proxy runs, and what it saved in ${DAYS} days. Exit code 1 where it does not run.`,
-    'With --hook, prints the line in the form that a session-start hook of an agent needs, and always exits with 0.',
-    'If the agent is set up for a proxy that does not run, the line says how to start it or how to undo the set-up.',
-    'MCP_PRUNER_START_FROM_HOOK=true starts the proxy instead.',
-  ].join('\n'),
-  options: { ...configOption, hook: { type: 'boolean', doc: 'answer as a session-start hook' } },
-  arguments: { min: 0, max: 0 },
+/**
+ * `mcp-pruner report --status`: proxy state and savings in one line. With `--hook`, in the form that a session-start
+ * hook of an agent needs; the line then says how to start a proxy that does not run, or how to undo the set-up.
+ *
+ * @returns 1 where no proxy runs, but always 0 for a hook
+ */
+export async function statusView(call: Call, io: Io): Promise<number> {
+  const { settings } = readSettings(call, io);
+  const hook = call.values.hook === true;
+  const isUp = (await proxyHealth(proxyUrl(settings))) !== null;
+  const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
+  const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
+  if (!hook) io.out(wrapped(line, '', io, '  '));
+  // agents that do not use the proxy need no warning that it is not running
+  else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
+  return isUp || started || hook ? 0 : 1;
+}
 
-  async run(call, io) {
-    const { settings } = readSettings(call, io);
-    const hook = call.values.hook === true;
-    const isUp = (await proxyHealth(proxyUrl(settings))) !== null;
-    const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
-    const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
-    if (!hook) io.out(wrapped(line, '', io, '  '));
-    // agents that do not use the proxy need no warning that it is not running
-    else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
-    return isUp || started || hook ? 0 : 1;
-  },
-};
-
-async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings: Settings): Promise<string> {
+async function lineWhenUp(call: Call, io: Io, settings: Settings): Promise<string> {
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
   const report = await readLedger(call, io, DAYS).catch((cause: unknown) => {
     if (cause instanceof UserError) return cause.message; // the proxy may use a store on another machine
