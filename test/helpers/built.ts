@@ -82,7 +82,8 @@ function isBuilt(): boolean {
  * only to a server that lives on.
  */
 function addColdStart(dist: string): void {
-  const [, program] = /import\("(\.\/parts\/program-[^"]+)"\)/.exec(readFileSync(join(dist, 'cli.js'), 'utf8')) ?? [];
+  const [, program] =
+    /import\(["'`](\.\/parts\/program-[^"'`]+)["'`]\)/.exec(readFileSync(join(dist, 'cli.js'), 'utf8')) ?? [];
   const start = `await runProgram(new URL('../package.json', import.meta.url), { warmsUp: false });`;
   writeFileSync(join(dist, 'cold.js'), `import { runProgram } from '${program}';\n${start}\n`);
 }
