@@ -58,7 +58,7 @@ describe('a build', () => {
     utimesSync(recent, new Date(), new Date(Date.now() - 6 * dayMs));
     utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
     const [, part = ''] =
-      /(?:from |import\()"\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
+      /(?:from ?|import\()["`]\.\/(parts\/[^"`]+)["`]/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
     // a server that is running opened these files before the next build
     const opened = ['cli.js', part].map((name) => {

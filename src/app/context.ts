@@ -26,7 +26,7 @@ const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** Creates request ids: ulids that ascend within the process. */
 export function requestIds({ nowMs }: Clock): () => string {
   let random = '';
-  let drawnMs = 0;
+  let drawnMs = Number.NEGATIVE_INFINITY;
   let lastMs = 0;
   return () => {
     lastMs = Math.max(lastMs, Math.trunc(nowMs()));
