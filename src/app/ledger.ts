@@ -4,12 +4,14 @@ import { pricesOf } from '../ledger/installed-prices.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
 import type { Context } from './context.ts';
+import { readsOwnLengths } from './own-lengths.ts';
 
 /** Opens the ledger over a store. A broken price file is not fatal: its models are counted in tokens only. */
 export function openLedger(context: Context, counters: LedgerCounters = {}): OpenLedger {
   const { store, events, failures, clock, log, behind } = context;
   const onFailure = failures.of('ledger');
   const prices = loggedPrices(context);
+  readsOwnLengths(context.env ?? {});
   const thresholds = new LearnedThresholds(store.compactions, onFailure);
   const avoided = new AvoidedCompactions(thresholds);
   const ledger = new Ledger({

@@ -60,6 +60,18 @@ function isWithin({ from, before }: Pick<ClientRow, 'from' | 'before'>, version:
 
 let installed: readonly ClientRow[] | undefined;
 
+let readOwn: () => readonly Pick<ClientRow, 'client' | 'model' | 'tokens'>[] = () => [];
+
+/** Sets how the lengths in the user's own settings of clients are read, which win over everything else. */
+export function setOwnLengths(read: typeof readOwn): void {
+  readOwn = read;
+}
+
+/** The lengths in the user's own settings of clients. */
+export function ownClientRows(): readonly ClientRow[] {
+  return readOwn().map((row) => ({ ...row, day: '', source: "the client's own settings" }));
+}
+
 /** The installed rows; none if the file is missing. */
 export function installedClientRows(): readonly ClientRow[] {
   const path = installedFile('clients.toml');

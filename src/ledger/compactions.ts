@@ -5,7 +5,7 @@ import type { CompactionStore, ContextPeak, StoredCompaction } from '../core/por
 import type { CompactionReport, ContextReport, ContextShown, Threshold } from '../core/ports/context-report.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { groupBy } from '../engine/group-by.ts';
-import { type ClientRow, clientRowOf, installedClientRows, productIn } from './client-lengths.ts';
+import { type ClientRow, clientRowOf, installedClientRows, ownClientRows, productIn } from './client-lengths.ts';
 
 const ENOUGH_COMPACTIONS = 3;
 const MAX_PEAKS = 10_000;
@@ -26,7 +26,11 @@ export async function readContexts(
     store.cold(query),
   ]);
   // shorter conversations only matter if they were compacted
-  const above = Math.min(MAX_ABOVE, ...mediansOf(all).values(), ...installedClientRows().map(({ tokens }) => tokens));
+  const above = Math.min(
+    MAX_ABOVE,
+    ...mediansOf(all).values(),
+    ...[...ownClientRows(), ...installedClientRows()].map(({ tokens }) => tokens),
+  );
   const peaks = await store.peaks({ ...query, limit: MAX_PEAKS, above });
   return { compactions: compactionsOf(seen, all, peaks), cold };
 }
@@ -97,13 +101,16 @@ function mediansOf(all: readonly StoredCompaction[]): ReadonlyMap<string, number
 }
 
 /**
- * Threshold per project, client and model: the median length of its compactions, else the configured length, else
- * `null`.
+ * Threshold per project, client and model: the length that the user has set in the client, else the median length of its
+ * compactions, else the configured length, else `null`.
  */
 function thresholdsOf(all: readonly StoredCompaction[], rows: readonly ClientRow[]): Thresholds {
   const medians = mediansOf(all);
+  const set = new KnownLengths(ownClientRows());
   const lengths = new KnownLengths(rows);
   return (of) => {
+    const own = set.get(of);
+    if (own !== null) return own;
     const median = medians.get(nameOf(of));
     if (median !== undefined) return { tokens: median, learned: true };
     return lengths.get(of);

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { ownLengths } from '../../src/agents/clients/compact-at.ts';
 import { compactingClient, containsSummary } from '../../src/core/compactions/signs.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
-import { type ClientRow, clientRowOf, installedClientRows } from '../../src/ledger/client-lengths.ts';
+import { type ClientRow, clientRowOf, installedClientRows, setOwnLengths } from '../../src/ledger/client-lengths.ts';
 import { AvoidedCompactions, compactionsOf, LearnedThresholds, readThreshold } from '../../src/ledger/compactions.ts';
 import { run } from '../cli/fake-io.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
@@ -127,6 +128,27 @@ describe('the compaction report', () => {
     expect(await readThreshold(store, { ...of, product: 'codex' })).toBeNull();
     const claude = { project: 'p', model: 'claude-opus-5', product: 'claude-cli/2.1.332' };
     expect(await readThreshold(store, claude)).toEqual({ tokens: 967_000, learned: false });
+    const file = (path: string): string | null =>
+      path === '/home/.claude/settings.json'
+        ? '{ "autoCompactWindow": 153000, "modelSettings": { "claude-opus-5": { "autoCompactWindow": 90000 } } }'
+        : path === '/home/.codex/config.toml'
+          ? 'model_auto_compact_token_limit = 120000'
+          : path === '/home/.gemini/settings.json'
+            ? '{ "model": { "compressionThreshold": 0.2 } } // a comment'
+            : null;
+    setOwnLengths(() => ownLengths({ env: {}, homeDir: '/home', readFile: file }));
+    try {
+      expect(await readThreshold(store, claude)).toEqual({ tokens: 67_000, learned: false });
+      expect(await readThreshold(store, { ...claude, model: 'claude-sonnet-5' })).toMatchObject({ tokens: 120_000 });
+      expect(await readThreshold(store, { ...of, product: 'codex_cli_rs/0.171.0' })).toMatchObject({ tokens: 120_000 });
+      const gemini = { project: 'p', model: 'gemini-3-pro', product: 'GeminiCLI/0.61.2' };
+      expect(await readThreshold(store, gemini)).toMatchObject({ tokens: 209_715 });
+      // what was learned earlier says nothing about the new length
+      setOwnLengths(() => [{ client: 'opencode', model: '*', tokens: 200_000 }]);
+      expect(await readThreshold(store, { ...of, product: 'opencode' })).toEqual({ tokens: 200_000, learned: false });
+    } finally {
+      setOwnLengths(() => []);
+    }
     const thresholds = new LearnedThresholds(store, () => expect.unreachable());
     const watch = new AvoidedCompactions(thresholds);
     const turn = { ...aTurn('1', { project: 'p', model: 'm' }), fresh: 0, write5m: 0, write1h: 0 };

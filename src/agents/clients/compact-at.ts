@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
 import { readLooseJson } from '../edit-json.ts';
 import { settingsFile } from './claude.ts';
 import type { ClientPlace, Edit, JsonEntry } from './client.ts';
@@ -65,6 +66,53 @@ export function compactAtEdit(client: string, place: ClientPlace, tokens: number
   const edit = edits[client]?.(place, tokens);
   if (edit === undefined) throw new Error(`${client} has no setting for this`);
   return edit;
+}
+
+/** A length that a user has set: product name of the client's user agent, and models, as in `config/clients.toml`. */
+export interface OwnLength {
+  readonly client: string;
+  readonly model: string;
+  readonly tokens: number;
+}
+
+/** The lengths at which the user's own settings make clients compact. Files that cannot be read count as absent. */
+export function ownLengths(place: ClientPlace): readonly OwnLength[] {
+  return [claudeLengths, codexLengths, geminiLengths].flatMap((read) => {
+    try {
+      return read(place);
+    } catch {
+      return []; // setup and doctor report broken files
+    }
+  });
+}
+
+function claudeLengths(place: ClientPlace): OwnLength[] {
+  const settings = readLooseJson(place.readFile(settingsFile(place))) ?? {};
+  const models = Object.entries(asObject(valueAt(settings, ['modelSettings']) ?? {}));
+  const windows: [model: string, window: unknown][] = [
+    ...models.map(([model, of]): [string, unknown] => [model, asObject(of ?? {}).autoCompactWindow]),
+    ['*', valueAt(settings, ['autoCompactWindow'])],
+  ];
+  return windows.flatMap(([model, window]) =>
+    isLength(window) ? { client: 'claude-cli', model, tokens: Math.max(CLAUDE_LEAST, window) - CLAUDE_RESERVE } : [],
+  );
+}
+
+function codexLengths(place: ClientPlace): OwnLength[] {
+  const text = place.readFile(configFile(place));
+  const tokens = text === null ? undefined : parseToml(text).model_auto_compact_token_limit;
+  return isLength(tokens) ? [{ client: 'codex*', model: '*', tokens }] : [];
+}
+
+function geminiLengths({ homeDir, readFile }: ClientPlace): OwnLength[] {
+  const settings = readLooseJson(readFile(join(homeDir, '.gemini', 'settings.json'))) ?? {};
+  const share = valueAt(settings, ['model', 'compressionThreshold']);
+  if (typeof share !== 'number' || !(share > 0 && share <= 1)) return [];
+  return [{ client: 'GeminiCLI*', model: 'gemini-*', tokens: Math.round(share * GEMINI_WINDOW) }];
+}
+
+function isLength(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0;
 }
 
 /** The length at which Claude Code really compacts: its window has a minimum. */

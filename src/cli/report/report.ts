@@ -1,3 +1,4 @@
+import { readsOwnLengths } from '../../app/own-lengths.ts';
 import { SPENT_BY } from '../../ledger/spent-by.ts';
 import { type Call, type Command, configOption, type Io, type Option, UsageError } from '../command.ts';
 import { ledgerView } from './ledger.ts';
@@ -77,6 +78,7 @@ export const report: Command = {
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {
+    readsOwnLengths(io.env, io.homeDir);
     const view = viewOf(call);
     return view === null ? ledgerView(call, io, daysOf(call, DEFAULT_DAYS)) : view(call, io);
   },
