@@ -20,8 +20,9 @@ export const edition: CliEdition = {
   page: async (parts) => (await import('@mcp-pruner/page/open.ts')).openPageOf(parts),
   tables: [fleetTables, limitTables, seamTables],
   database: databaseServer,
-  checks: [checkKeys],
+  checks: [checkKeys, async (...inputs) => (await import('@mcp-pruner/seams/check.ts')).checkSeams(...inputs)],
   readSeams: async (...inputs) => (await import('@mcp-pruner/seams/report.ts')).readSeams(...inputs),
+  compactionsOf: async (...inputs) => (await import('@mcp-pruner/seams/shown.ts')).shownCompactions(...inputs),
   pastThresholds: async (...inputs) =>
     (await import('@mcp-pruner/sessions/report/thresholds.ts')).pastThresholds(...inputs),
   reportSessions: async (...inputs) =>

@@ -4,7 +4,7 @@ import type { Finding } from '../app/finding.ts';
 import type { Edition } from '../app/part.ts';
 import type { Place } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
-import type { SeamsReport } from '../core/ports/seams-report.ts';
+import type { CompactionShown, SeamsReport } from '../core/ports/seams-report.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { Prices } from '../ledger/prices.ts';
@@ -21,6 +21,8 @@ export interface CliEdition extends Edition {
     prices: Prices,
     query: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
   ) => Promise<SeamsReport>;
+  /** Summaries of a conversation's finished work, for `why`; absent without that part. May reject with `StoreUnavailable`. */
+  readonly compactionsOf?: (store: StoreHandle, conversation: string) => Promise<readonly CompactionShown[]>;
   /** What compactions would have changed in an agent's sessions on this machine, if the edition can read them. */
   readonly pastThresholds?: (
     io: Io,

@@ -1,5 +1,6 @@
 import { count, plural } from '../base/counts.ts';
 import { leftWholeWords } from '../core/left-whole.ts';
+import type { CompactionShown } from '../core/ports/seams-report.ts';
 import type { StoredEvent } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
@@ -51,6 +52,8 @@ interface Explained {
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
+  /** Summaries of finished work by the provider. */
+  readonly summaries: readonly CompactionShown[];
   /** Number of new results left whole, by code, including results without an outcome. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
@@ -61,7 +64,9 @@ export async function explainConversation(call: Call, io: Io): Promise<number> {
     const id = textOption(call, 'conversation');
     const name = id === undefined || id === LATEST ? await newestOf(store) : null;
     const conversation = await (name === null ? namedBy(store, id ?? '') : withTitle(store, name));
-    return explain(conversation, await store.events({ runId: conversation.name, fromSeq: 1, limit: MOST_EVENTS }));
+    const events = await store.events({ runId: conversation.name, fromSeq: 1, limit: MOST_EVENTS });
+    const summaries = (await io.edition.compactionsOf?.(store, conversation.name)) ?? [];
+    return { ...explain(conversation, events), summaries };
   });
   io.out(call.values.json === true ? `${JSON.stringify(asJson(explained), null, 2)}\n` : textOf(explained, io));
   return 0;
@@ -103,7 +108,7 @@ async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, words: string): 
 /** Automatic causes of steps, as opposed to agents and people. */
 const STEPS: ReadonlySet<string> = new Set(['budget', 'payoff', 'cold']);
 
-function explain({ name, title }: Titled, events: readonly StoredEvent[]): Explained {
+function explain({ name, title }: Titled, events: readonly StoredEvent[]): Omit<Explained, 'summaries'> {
   const requests = events.filter(({ kind }) => kind === 'request');
   const leftWhole: Record<string, number> = {};
   for (const { payload } of requests) {
@@ -131,7 +136,8 @@ function explain({ name, title }: Titled, events: readonly StoredEvent[]): Expla
   return { conversation: name, title, requests: requests.length, outcomes, steps, leftWhole };
 }
 
-function textOf({ conversation, title, requests, outcomes, steps, leftWhole }: Explained, io: Io): string {
+function textOf(explained: Explained, io: Io): string {
+  const { conversation, title, requests, outcomes, steps, summaries, leftWhole } = explained;
   const paint = painter(io);
   const cuts = outcomes.flatMap(({ cut }) => cut ?? []);
   const tokens = cuts.reduce((sum, one) => sum + one.tokens, 0);
@@ -142,7 +148,7 @@ function textOf({ conversation, title, requests, outcomes, steps, leftWhole }: E
   const head = `${plural(requests, 'request')}; ${cutWords}; ${count(whole)} left whole`;
   const heading = paint('bold', printableLine(title || conversation));
   const parts = [title === '' ? heading : `${heading}\n${printableLine(conversation)}`, wrapped(head, '', io)];
-  const days = new Set([...outcomes, ...steps].map(({ atMs }) => isoTime(atMs).slice(0, 10)));
+  const days = new Set([...outcomes, ...steps, ...summaries].map(({ atMs }) => isoTime(atMs).slice(0, 10)));
   const at = (ms: number): string => isoTime(ms).slice(days.size > 1 ? 0 : 11);
   if (reasons.length > 0) {
     const rows = reasons.map(([code, texts]) => [leftWholeWords(code), texts > 0 ? count(texts) : '-']);
@@ -152,6 +158,7 @@ function textOf({ conversation, title, requests, outcomes, steps, leftWhole }: E
   if (shown.length > 0) parts.push(paint('bold', shown.length < outcomes.length ? 'The newest texts' : 'Its texts'));
   for (const one of shown) parts.push(wrapped(lineOf(one, at), '', io, '  ').trimEnd());
   for (const step of steps.slice(-MOST_SHOWN)) parts.push(wrapped(stepLine(step, at), '', io, '  ').trimEnd());
+  for (const one of summaries) parts.push(wrapped(summaryLine(one, at), '', io, '  ').trimEnd());
   if (cuts.length > 0) parts.push('', 'mcp-pruner why <prune_id> explains one');
   return `${parts.join('\n')}\n`;
 }
@@ -166,19 +173,26 @@ function stepLine({ atMs, results, why }: Step, timeOf: (ms: number) => string):
   return `${timeOf(atMs)} ${plural(results, 'old result')} put aside: ${printableLine(words)}`;
 }
 
+function summaryLine({ atMs, outcome, tokens }: CompactionShown, timeOf: (ms: number) => string): string {
+  return `${timeOf(atMs)} summary of ${count(tokens)} tokens of finished work: ${printableLine(outcome)}`;
+}
+
 function lineOf({ atMs, tool, lines, cut, whole }: Outcome, timeOf: (ms: number) => string): string {
   const at = `${timeOf(atMs)} ${printableLine(tool) || 'text'}`;
   if (cut === null) return `${at}: ${plural(lines, 'line')} left whole: ${leftWholeWords(whole)}`;
   return `${at}: ${count(lines - cut.keptLines)} of ${plural(lines, 'line')} cut, ${printableLine(cut.pruneId)}`;
 }
 
-function asJson({ conversation, title, requests, outcomes, steps, leftWhole }: Explained) {
+function asJson({ conversation, title, requests, outcomes, steps, summaries, leftWhole }: Explained) {
   return {
     conversation,
     title,
     requests,
     left_whole: leftWhole,
     put_aside: steps.map(({ atMs, results, why }) => ({ at: new Date(atMs).toISOString(), results, why })),
+    summaries: summaries.map(({ atMs, outcome, tokens, dollars }) => ({
+      ...{ at: new Date(atMs).toISOString(), outcome, tokens, usd: dollars },
+    })),
     texts: outcomes.map(({ atMs, tool, lines, cut, whole }) => ({
       ...{ at: new Date(atMs).toISOString(), tool, lines },
       ...(cut === null

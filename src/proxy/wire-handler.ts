@@ -371,12 +371,14 @@ class WireExchange {
 
   /** Hands a request to the part for summaries; `null` if it has nothing to do with them. */
   async #enterSeams(rewritten: RewrittenRequest, changed: Buffer | null): Promise<SeamExchange | null> {
-    const { seams, dialect, modeOf } = this.#options;
+    const { seams, dialect, modeOf, storeWait } = this.#options;
     const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
     const isAsked = asksForSeams(this.#req);
     const { operation, upstream, path } = this.#to;
     if (!seams?.concerns(scope.project, isAsked) || operation.open || this.#signingScope !== null) return null;
     const { purpose } = operation;
+    const body = changed ?? rewritten.received;
+    const sinceMs = performance.now();
     return seams.enter({
       ...{
         requestId: this.#requestId,
@@ -392,9 +394,10 @@ class WireExchange {
       client: scope.agent ?? client,
       isQuiet: isOff || this.#isShadow || !modeOf(scope.project).enabled,
       rawHeaders: this.#req.rawHeaders,
-      body: changed ?? rewritten.received,
+      body,
       beganMs: this.#beganMs,
       origin: upstream.origin,
+      wait: async (cause) => storeWait?.wait(cause, body.length, sinceMs) ?? false,
       send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
     });
   }

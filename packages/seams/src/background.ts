@@ -11,7 +11,7 @@ import { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
 import { dayOf, dollarsOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
 import type { Log } from 'mcp-pruner/observe/log.ts';
 import { requestHeaders, withBeta } from 'mcp-pruner/proxy/upstream/headers.ts';
-import { type AskedCompaction, type Compaction, type CompactionBook, LOST_MS, STOPPED } from './book.ts';
+import { type AskedCompaction, type Compaction, type CompactionBook, LOST_MS, type OffModel, STOPPED } from './book.ts';
 import { highestPrice, type Moment, type Pace, pays, tokensOf } from './moment.ts';
 import { type CompactionAnswer, type CompactionUsage, hostOf, MAX_ANSWER_BYTES, type SeamWire } from './wire.ts';
 
@@ -51,6 +51,8 @@ export interface Seam {
   readonly weight: number | null;
   readonly first: number | null;
   readonly deps: SeamDeps | null;
+  /** Called if the provider accepts no further requests of the key for now. */
+  readonly busy: (retryAfter: string) => void;
 }
 
 const TIMEOUT_MS = 5 * 60_000;
@@ -66,13 +68,14 @@ const OWN_TO_REQUEST = [
   ...['accept', 'accept-encoding', 'content-encoding', 'content-length', 'x-request-id', 'x-client-request-id'],
   ...['idempotency-key', 'x-idempotency-key', 'x-stainless-retry-count', 'x-stainless-timeout', 'x-retry-count'],
 ];
+const BUSY: ReadonlySet<number> = new Set([429, 529]);
 const DEFAULT_HOSTS: ReadonlySet<string> = new Set(['api.anthropic.com', 'api.openai.com', 'api.x.ai', 'chatgpt.com']);
 
 /** Has the provider summarise finished work, beside the client's requests. Nothing of it reaches a client. */
 export class Background {
   readonly #options: BackgroundOptions;
   readonly #running = new Set<Promise<void>>();
-  #off: ReadonlyMap<string, number> = new Map();
+  #off: ReadonlyMap<string, OffModel> = new Map();
   #closing = false;
   #loginWarned = false;
 
@@ -83,7 +86,7 @@ export class Background {
   /** Models that are not asked at the moment. */
   get offModels(): string[] {
     const nowMs = this.#options.clock.nowMs();
-    return [...this.#off].flatMap(([model, untilMs]) => (untilMs > nowMs ? model : []));
+    return [...this.#off].flatMap(([model, { untilMs }]) => (untilMs > nowMs ? model : []));
   }
 
   /** Reads which models failed. Never rejects. */
@@ -151,7 +154,7 @@ export class Background {
     const host = hostOf(origin);
     if (!DEFAULT_HOSTS.has(host) && !settings.seamsAlso.includes(host)) return 'host';
     if (!compactsOnDemand(dialect.name, model)) return 'model';
-    if ((this.#off.get(model) ?? 0) > clock.nowMs()) return 'model_off';
+    if ((this.#off.get(model)?.untilMs ?? 0) > clock.nowMs()) return 'model_off';
     if (prices.of(model, clock.nowMs()) === null) return 'no_price';
     return wire.excluded(body, dialect.scan(body));
   }
@@ -252,6 +255,7 @@ export class Background {
       const own = requestHeaders(rawHeaders, OWN_TO_REQUEST);
       const headers = wire.beta === '' ? own : withBeta(own, wire.beta);
       const answered = await request.send(to, headers, body, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES });
+      if (BUSY.has(answered.status)) seam.busy(String(answered.headers['retry-after'] ?? ''));
       if (answered.status !== 200) return { answer: null, cause: `status_${answered.status}` };
       const isStream = String(answered.headers['content-type'] ?? '').includes('event-stream');
       return { answer: wire.answer(answered.body, body, isStream, isSubscription), cause: '' };
@@ -275,7 +279,8 @@ export class Background {
     const fields = { ...countsOf(usage), dollars, without: dollars };
     const group = (slice: SumGroup['slice'], key: string): SumGroup => ({ day, project, slice, key, fields });
     const ofKey = keyId === undefined ? [] : [group('key', keyId)];
-    this.#options.count([group('all', ''), group('model', rewritten.model), ...ofKey]);
+    const own = { ...group('compaction', rewritten.model), fields: { ...fields, compactions: 1 } };
+    this.#options.count([group('all', ''), group('model', rewritten.model), own, ...ofKey]);
   }
 
   #note({ request }: Seam, reason: string): void {

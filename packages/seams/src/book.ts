@@ -1,5 +1,5 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
-import { change, number, one, type Sql, type Steps } from 'mcp-pruner/store/sql/steps.ts';
+import { change, one, type Sql, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 import { COLUMNS } from './tables.ts';
 
 /**
@@ -46,6 +46,22 @@ export interface AskedCompaction {
   readonly askedMs: number;
 }
 
+/** A compaction as in the store, for `why`. */
+export interface ShownRow {
+  readonly atMs: number;
+  readonly state: State;
+  readonly cause: string;
+  readonly weight: number;
+  readonly dollars: number;
+}
+
+/** A model that is not asked for summaries for a while, and the cause of its last failure. */
+export interface OffModel {
+  readonly untilMs: number;
+  readonly cause: string;
+}
+
+const MAX_SHOWN = 100;
 const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, line_prefix AS "linePrefix", pictures, weight,
   left_over AS "leftOver", dollars, asked_ms AS "askedMs", ready_ms AS "readyMs", used_ms AS "usedMs",
   used_messages AS "usedMessages" FROM main.seam_compaction`;
@@ -117,7 +133,7 @@ export class CompactionBook {
       const { project, conversation, shown, keyId, wire, model, host, prefix, messages, pictures, weight } = of;
       const row = yield* one<{ id: number }>(INSERT, [
         ...[project, conversation, shown, keyId, wire, model, host, prefix, messages],
-        ...['asked', '', '', '', '', pictures, Math.round(weight), 0, 0, Math.trunc(of.askedMs), 0, 0, 0],
+        ...['asked', '', '', '', '', pictures, Math.round(weight), 0, 0, Math.trunc(of.askedMs), 0, 0, 0, 0],
       ]);
       return row?.id ?? null;
     });
@@ -169,6 +185,13 @@ export class CompactionBook {
     });
   }
 
+  /** Records how many tokens of replaced files were read again so far. */
+  async readAgain(id: number, tokens: number): Promise<void> {
+    await this.#sql.write(() =>
+      change('UPDATE main.seam_compaction SET read_again = ? WHERE id = ? AND read_again < ?', [tokens, id, tokens]),
+    );
+  }
+
   async become(id: number, state: State, from: readonly State[], cause = ''): Promise<void> {
     await this.#sql.write(() =>
       change('UPDATE main.seam_compaction SET state = ?, cause = ? WHERE id = ? AND state IN LIST(?)', [
@@ -180,27 +203,40 @@ export class CompactionBook {
     );
   }
 
+  /** Compactions of a conversation by the name that people see, oldest first. */
+  ofShown(conversation: string): Promise<readonly ShownRow[]> {
+    return this.#sql.all<ShownRow>(
+      `SELECT asked_ms AS "atMs", state, cause, weight, dollars FROM main.seam_compaction WHERE shown = ? ORDER BY id LIMIT ${MAX_SHOWN}`,
+      [conversation],
+    );
+  }
+
+  /** Number of blocks that providers refused since a time, and the newest conversation with one. */
+  async refusedSince(sinceMs: number): Promise<{ readonly count: number; readonly conversation: string }> {
+    const rows = await this.#sql.all<{ shown: string }>(
+      `SELECT shown FROM main.seam_compaction WHERE state = 'refused' AND asked_ms >= ? ORDER BY id DESC LIMIT ${MAX_SHOWN}`,
+      [Math.trunc(sinceMs)],
+    );
+    return { count: rows.length, conversation: rows[0]?.shown ?? '' };
+  }
+
   /** Models with three failures in a day, with the time from which they may be asked again. */
-  async offModels(nowMs: number): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#sql.all<{ model: string; atMs: number }>(
-      `SELECT model, asked_ms AS "atMs" FROM main.seam_compaction WHERE state IN ('failed', 'refused')
+  async offModels(nowMs: number): Promise<ReadonlyMap<string, OffModel>> {
+    const rows = await this.#sql.all<{ model: string; atMs: number; cause: string }>(
+      `SELECT model, cause, asked_ms AS "atMs" FROM main.seam_compaction WHERE state IN ('failed', 'refused')
          AND cause <> '${STOPPED}' AND asked_ms > ? ORDER BY id`,
       [Math.trunc(nowMs - 2 * DAY_MS)],
     );
-    const off = new Map<string, number>();
+    const off = new Map<string, OffModel>();
     const known = new Map<string, number[]>();
-    for (const { model, atMs } of rows) {
+    for (const { model, atMs, cause } of rows) {
       const times = [...(known.get(model) ?? []), Number(atMs)];
       known.set(model, times);
       const third = times.at(-FAILURES);
       if (third !== undefined && Number(atMs) - third < DAY_MS && Number(atMs) + DAY_MS > nowMs)
-        off.set(model, Number(atMs) + DAY_MS);
+        off.set(model, { untilMs: Number(atMs) + DAY_MS, cause });
     }
     return off;
-  }
-
-  count(): Promise<number> {
-    return this.#sql.read(() => number('SELECT count(*) AS value FROM main.seam_compaction'));
   }
 }
 

@@ -7,12 +7,21 @@ import { readCompactions } from './saved.ts';
 
 /** The part's figures in `report`. @throws StoreUnavailable */
 export async function readSeams(
-  { sql }: Pick<StoreHandle, 'sql'>,
+  { sql, compactions: ofClients }: Pick<StoreHandle, 'sql' | 'compactions'>,
   { seams, seamTokens }: Pick<Settings, 'seams' | 'seamTokens'>,
   prices: Pick<Prices, 'of'>,
   query: SeamsQuery,
 ): Promise<SeamsReport> {
   const finished = await readFinished(sql, prices, query);
-  const compactions = await readCompactions(sql, prices, query);
-  return { seams: { setting: seams, threshold_tokens: seamTokens, ...finished, compactions } };
+  const { compactions, payback } = await readCompactions(sql, prices, query);
+  const by_client = (await ofClients.since(query)).length;
+  return {
+    seams: {
+      setting: seams,
+      threshold_tokens: seamTokens,
+      ...finished,
+      compactions,
+      payback: { ...payback, by_client },
+    },
+  };
 }

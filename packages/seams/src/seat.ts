@@ -4,11 +4,13 @@ import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { SeamDeps, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
 import type { Compaction, CompactionBook } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
 import { messagesWire } from './messages-wire.ts';
+import { ReadsAgain, type Replaced } from './reads-again.ts';
 import { responsesWire } from './responses-wire.ts';
 import { seamAt } from './seam.ts';
 import { hostOf, type SeamWire } from './wire.ts';
@@ -37,8 +39,6 @@ const WIRES: ReadonlyMap<string, SeamWire> = new Map([
 /** How long an unused store is taken to stay without compactions of other processes. */
 const RECHECK_MS = 10_000;
 const MAX_CONVERSATIONS = 5_000;
-/** `Retry-After` without a value, in milliseconds. */
-const DEFAULT_BLOCK_MS = 60_000;
 
 /** A last answered request of a conversation in this process. */
 interface Answered {
@@ -57,8 +57,11 @@ export class Seat implements SeamSeat {
   readonly #sent = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
-  /** Until when the provider accepts no further requests of a key. */
+  /** Until when the provider accepts no further requests of a key; infinite: until its next success. */
   readonly #blocked = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+
+  readonly #readsAgain = new ReadsAgain();
+  readonly #again = new BoundedMap<number, number>(MAX_CONVERSATIONS);
 
   constructor(options: SeatOptions) {
     this.#options = options;
@@ -104,14 +107,19 @@ export class Seat implements SeamSeat {
   }
 
   async enter(request: SeamRequest): Promise<SeamExchange> {
-    const exchange = new OneExchange(this, this.#options, request);
-    try {
-      await exchange.enter();
-    } catch (cause) {
-      this.#options.onFailure('compaction_not_used', cause, { requestId: request.requestId });
-      exchange.leave();
+    for (;;) {
+      const exchange = new OneExchange(this, this.#options, request);
+      try {
+        await exchange.enter();
+        return exchange;
+      } catch (cause) {
+        // sent whole, a conversation with a block would break
+        if (cause instanceof StoreUnavailable && (await request.wait(cause))) continue;
+        this.#options.onFailure('compaction_not_used', cause, { requestId: request.requestId });
+        exchange.leave();
+        return exchange;
+      }
     }
-    return exchange;
   }
 
   /** The setting for one request. */
@@ -149,9 +157,7 @@ export class Seat implements SeamSeat {
   }
 
   block(caller: string, retryAfter: string): void {
-    const seconds = Number(retryAfter);
-    const ms = Number.isFinite(seconds) && retryAfter !== '' ? seconds * 1000 : DEFAULT_BLOCK_MS;
-    this.#blocked.set(caller, this.nowMs() + ms);
+    this.#blocked.set(caller, timeIn(retryAfter, this.nowMs()));
   }
 
   isBlocked(caller: string): boolean {
@@ -160,7 +166,16 @@ export class Seat implements SeamSeat {
 
   /** Without `Retry-After`, the next success ends a refusal. */
   succeeded(caller: string): void {
-    if (!this.isBlocked(caller)) this.#blocked.delete(caller);
+    const untilMs = this.#blocked.get(caller);
+    if (untilMs === Number.POSITIVE_INFINITY || !this.isBlocked(caller)) this.#blocked.delete(caller);
+  }
+
+  /** @returns tokens of replaced files that were read again, if more than before; else 0 */
+  readAgain(of: Replaced): number {
+    const tokens = this.#readsAgain.tokens(of);
+    if (tokens <= (this.#again.get(of.id) ?? 0)) return 0;
+    this.#again.set(of.id, tokens);
+    return tokens;
   }
 
   compacting(): void {
@@ -234,10 +249,23 @@ class OneExchange implements SeamExchange {
       const isLate = this.#seat.missedSince(this.#key, one.readyMs) || (isOther && beganMs >= one.readyMs);
       if (isLate) await book.become(one.id, 'late', ['ready']);
       if (isLate || isOther || purpose !== 'generate') continue;
-      await book.use(one.id, messages.length, this.#seat.nowMs());
+      if (!(await this.#isClaimed(one.id))) continue;
       return { ...one, state: 'used', usedMessages: messages.length };
     }
     return null;
+  }
+
+  /** Nothing waits for a block that was never sent. */
+  async #isClaimed(id: number): Promise<boolean> {
+    const { rewritten } = this.#request;
+    try {
+      await this.#options.book.use(id, rewritten.messages.length, this.#seat.nowMs());
+      return true;
+    } catch (cause) {
+      this.#notNoted(cause);
+      this.#seat.miss(this.#key);
+      return false;
+    }
   }
 
   async #swap(wire: SeamWire, one: Compaction): Promise<void> {
@@ -291,7 +319,12 @@ class OneExchange implements SeamExchange {
       const isRepeated =
         purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefixes[last] ?? '');
       if (isRepeated || messages[last]?.role !== 'user') return null;
-      ({ line, linePrefix } = await this.#options.book.place(one.id, lineFor(one.pictures), prefixes[last] ?? ''));
+      try {
+        ({ line, linePrefix } = await this.#options.book.place(one.id, lineFor(one.pictures), prefixes[last] ?? ''));
+      } catch (cause) {
+        this.#notNoted(cause); // a later request has it
+        return null;
+      }
     }
     const at = messages.findIndex(({ role }, i) => i >= one.messages && role === 'user' && prefixes[i] === linePrefix);
     const message = messages[at];
@@ -323,8 +356,7 @@ class OneExchange implements SeamExchange {
     this.#seat.succeeded(caller);
     const one = this.#used;
     if (one?.state === 'used' && !this.#wasRefused) {
-      const kept = this.#options.book.become(one.id, 'kept', ['used']);
-      kept.catch((cause: unknown) => this.#options.onFailure('compaction_not_noted', cause));
+      this.#options.book.become(one.id, 'kept', ['used']).catch((cause: unknown) => this.#notNoted(cause));
     }
     this.#compactAtSeam();
   }
@@ -353,11 +385,31 @@ class OneExchange implements SeamExchange {
       weight: answered?.tokens ?? null,
       first: answered?.firstTokens ?? null,
       deps: this.#options.deps(),
+      busy: (retryAfter) => this.#seat.block(caller, retryAfter),
     });
   }
 
   ended(usage: ProviderUsage | null): void {
-    if (this.#request.purpose === 'generate') this.#seat.answered(this.#key, usage?.promptTokens ?? 0);
+    if (this.#request.purpose !== 'generate') return;
+    this.#seat.answered(this.#key, usage?.promptTokens ?? 0);
+    this.#noteReads();
+  }
+
+  #noteReads(): void {
+    const { received: body, messages } = this.#request.rewritten;
+    const one = this.#used;
+    if (one === null || this.swapped === null) return;
+    const { id, messages: replaced, usedMessages } = one;
+    try {
+      const tokens = this.#seat.readAgain({ id, body, messages, replaced, usedMessages });
+      if (tokens > 0) this.#options.book.readAgain(id, tokens).catch((cause: unknown) => this.#notNoted(cause));
+    } catch (cause) {
+      this.#notNoted(cause);
+    }
+  }
+
+  #notNoted(cause: unknown): void {
+    this.#options.onFailure('compaction_not_noted', cause, { requestId: this.#request.requestId });
   }
 }
 
@@ -368,6 +420,14 @@ const OVERLOADED = 529;
 function headerIn(fields: readonly string[], name: string): string {
   const at = fields.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === name);
   return at < 0 ? '' : (fields[at + 1] ?? '');
+}
+
+/** When a `Retry-After` ends: after seconds, or at a date. Without one that can be read, never. */
+function timeIn(retryAfter: string, nowMs: number): number {
+  const seconds = Number(retryAfter);
+  if (retryAfter.trim() !== '' && Number.isFinite(seconds)) return nowMs + seconds * 1000;
+  const atMs = Date.parse(retryAfter);
+  return Number.isNaN(atMs) ? Number.POSITIVE_INFINITY : atMs;
 }
 
 /** The line that reports to the model which messages are gone. */

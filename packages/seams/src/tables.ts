@@ -5,7 +5,7 @@ import { change, type Steps } from 'mcp-pruner/store/sql/steps.ts';
  * A compaction of a conversation. `prefix` is the hash of the `messages` that it stands for, as the client sends them;
  * `block` the JSON that replaces them, as the provider sent it. `line` and `line_prefix`: the text that says what is gone,
  * and the message that it stands behind. `used_messages`: number of messages in the first request with the block. Token
- * counts and dollars are those of the compaction itself.
+ * counts and dollars are those of the compaction itself; `read_again`: tokens of replaced files that were read again.
  */
 const TABLES = `
   CREATE TABLE main.seam_compaction (
@@ -31,14 +31,15 @@ const TABLES = `
     asked_ms INTEGER NOT NULL,
     ready_ms INTEGER NOT NULL,
     used_ms INTEGER NOT NULL,
-    used_messages INTEGER NOT NULL
+    used_messages INTEGER NOT NULL,
+    read_again INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX seam_compaction_conversation ON main.seam_compaction (project, conversation, id);
   CREATE INDEX seam_compaction_asked ON main.seam_compaction (asked_ms);
 `;
 
 export const COLUMNS =
-  'project conversation shown key_id wire model host prefix messages state cause block line line_prefix pictures weight left_over dollars asked_ms ready_ms used_ms used_messages'.split(
+  'project conversation shown key_id wire model host prefix messages state cause block line line_prefix pictures weight left_over dollars asked_ms ready_ms used_ms used_messages read_again'.split(
     ' ',
   );
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Json } from '../../../bench/conformance/types.ts';
 import type { SeamsReport } from '../../../src/core/ports/seams-report.ts';
+import { sqliteDriver } from '../../../src/store/sqlite/driver.ts';
 import { run } from '../../../test/cli/fake-io.ts';
 import { json, type SeenRequest } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
@@ -205,8 +206,15 @@ it(
     expect(world.agent.breaks).toEqual([]);
     const warned = (await world.proxy.logLines()).filter(({ msg }) => String(msg).includes('refused its own summary'));
     expect(warned).toHaveLength(1);
-    const [line] = await world.proxy.requestLines(1);
-    expect(line).toBeDefined();
+    await world.proxy.stop();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+    const why = await run(['why', '--latest'], given);
+    expect(why.out).toMatch(/summary of [\d,]+ tokens of finished work: refused by the provider and given up/);
+    const shown = JSON.parse((await run(['why', '--latest', '--json'], given)).out) as { summaries: Json[] };
+    expect(shown.summaries).toMatchObject([{ outcome: expect.stringContaining('refused'), tokens: 180_010 }]);
+    const doctor = JSON.parse((await run(['doctor', '--json'], given)).out) as { what: string }[];
+    const found = doctor.filter(({ what }) => what.includes('refused 1 of their own summaries'));
+    expect(found).toHaveLength(1);
   },
   ROUND,
 );
@@ -313,6 +321,57 @@ it(
     expect(then).toMatchObject({ made: 1, failed: 0, refused: 0, paid_back: 1 });
     expect(then.usd_saved).toBeCloseTo((then.tokens_replaced * 0.5 * 4) / 1e6 - spent, 6);
     expect(then.tokens_replaced).toBeGreaterThan(150_000);
+    await world.proxy.stop();
+    const text = (await run(['report'], given)).out;
+    expect(text).toContain('; 1 paid back, after 2 requests');
+    const store = new (sqliteDriver())(world.proxy.dbPath, { readonly: true });
+    const sums = store
+      .prepare("SELECT key, field, value FROM ledger_sum WHERE slice = 'compaction' ORDER BY field")
+      .all();
+    store.close();
+    expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'compactions', value: 1 });
+    expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'dollars', value: expect.closeTo(spent, 6) });
+  },
+  ROUND,
+);
+
+it(
+  'what is read again within 20 requests is not saved, and a summary that never paid back is named',
+  async () => {
+    const world = await openWorld();
+    world.command = 'cat src/cart.ts';
+    await world.toSummary();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
+    const report = async (): Promise<SeamsReport['seams']> => {
+      await world.proxy.stop();
+      const { out } = await run(['report', '--json'], given);
+      await world.proxy.start();
+      return (JSON.parse(out) as SeamsReport).seams;
+    };
+    const read = async (command: string, chars: number): Promise<void> => {
+      world.command = command;
+      await world.turn('Look at it.', { calls: 1 });
+      const last = world.messages.at(-1)?.content as Json[];
+      const { id } = last.find(({ type }) => type === 'tool_use') as { id: string };
+      await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'x'.repeat(chars) }]);
+    };
+    await read('cat src/other.ts', 80_000);
+    const before = await report();
+    const { usd_spent, usd_saved, tokens_replaced } = before.compactions;
+    expect(usd_saved).toBeCloseTo((tokens_replaced * 0.5 * 2) / 1e6 - usd_spent, 6);
+    expect(before.payback).toEqual({ after_requests: 2, never: 0, by_client: 0 });
+    await read('cat -n /work/shop/src/cart.ts', 40_000);
+    const then = (await report()).compactions;
+    const again = 10_000 + 1; // a quarter of the characters, and the quotes
+    const saved = ((tokens_replaced - again) * 0.5 * 4 - again * 6.25) / 1e6 - usd_spent;
+    expect(then.usd_saved).toBeCloseTo(saved, 4);
+    await read('cat -n /work/shop/src/cart.ts', 700_000);
+    world.clock.now += 2 * 3_600_000;
+    const last = await report();
+    expect(last.compactions.usd_saved).toBeLessThan(0);
+    expect([last.compactions.paid_back, last.payback.never]).toEqual([0, 1]);
+    await world.proxy.stop();
+    expect((await run(['report'], given)).out).toContain('; 1 never paid back');
   },
   ROUND,
 );

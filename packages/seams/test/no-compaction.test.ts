@@ -167,6 +167,28 @@ it.each([429, 529])(
   ROUND,
 );
 
+it.each([429, 529])(
+  'after a status of %i without a time, the next success of the key ends it',
+  async (status) => {
+    const world = await openWorld();
+    await world.task('Fix the checkout of the shop, please.', 8);
+    let once = true;
+    world.intercept.answer = (request, res) => {
+      if (!once || asksForSummary(request)) return false;
+      once = false;
+      json(res, status, { type: 'error', error: { type: 'overloaded_error', message: '' } });
+      return true;
+    };
+    world.messages.push({ role: 'user', content: 'Now the invoices: why is the total wrong?' });
+    expect((await world.send()).status).toBe(status);
+    world.messages.pop();
+    expect(world.asked).toEqual([]);
+    await world.turn('Now the invoices: why is the total wrong?');
+    await world.result('made');
+  },
+  ROUND,
+);
+
 it(
   'a project has its own setting',
   async () => {
@@ -294,7 +316,12 @@ it(
       await world.result('failed', i);
     }
     await until(async () => JSON.stringify(await health()).includes('claude-opus-5'));
-    await world.proxy.restart();
+    await world.proxy.stop();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+    const doctor = (await run(['doctor', '--json'], given)).out;
+    expect(doctor).toContain('claude-opus-5 failed three times to summarise finished work (last: status_500)');
+    expect((await run(['why', '--latest'], given)).out).toContain('of finished work: not made (status 500)');
+    await world.proxy.start();
     expect(await health()).toEqual({ setting: 'on', off_models: ['claude-opus-5'] });
     const next = async (i: number): Promise<void> => {
       world.session = `session-${i}`;

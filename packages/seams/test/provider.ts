@@ -45,7 +45,7 @@ export function asksForSummary(request: SeenRequest): boolean {
 /** Anthropic as documented, a proxy before it, and a client with one conversation. */
 export class SeamWorld {
   readonly upstream: FakeUpstream;
-  readonly proxy: TestProxy;
+  proxy: TestProxy;
   readonly clock: { now: number; nowMs(): number };
   readonly agent: Correspondent;
   readonly #headers: Readonly<Record<string, string>>;
@@ -54,6 +54,8 @@ export class SeamWorld {
   messages: Json[] = [];
   model = MODEL;
   session = 'one';
+  /** What the model runs. */
+  command = 'npm test';
   more: Json = {};
 
   constructor(
@@ -103,7 +105,7 @@ export class SeamWorld {
   /** A turn: words of the user, or results of the calls before; and the model's answer. */
   async turn(content: unknown, { calls = 0, headers = {} }: { calls?: number; headers?: Record<string, string> } = {}) {
     this.messages.push({ role: 'user', content });
-    const names = Array.from({ length: calls }, () => ({ name: 'Bash', args: { command: 'npm test' } }));
+    const names = Array.from({ length: calls }, () => ({ name: 'Bash', args: { command: this.command } }));
     this.agent.script = { ...this.agent.script, calls: names, says: calls === 0 ? 'Done with “this” part.' : '' };
     const { status } = await this.send(headers);
     expect(status).toBe(200);

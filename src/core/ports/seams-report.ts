@@ -13,7 +13,27 @@ export interface SeamsReport {
       readonly price_usd: number | null;
     }[];
     readonly compactions: CompactionsReport;
+    readonly payback: Payback;
   };
+}
+
+/** A compaction of a conversation, for people. */
+export interface CompactionShown {
+  readonly atMs: number;
+  /** In words: what became of it, and why. */
+  readonly outcome: string;
+  readonly tokens: number;
+  readonly dollars: number;
+}
+
+/** After how many requests compactions had saved their price, estimated. */
+export interface Payback {
+  /** Median of those that did; `null` without any. */
+  readonly after_requests: number | null;
+  /** Compactions whose conversation ended before. */
+  readonly never: number;
+  /** Compactions that clients made themselves in the same period. */
+  readonly by_client: number;
 }
 
 /** Compactions that the proxy had the provider make. Dollars are estimated; what was saved is net, and may be negative. */

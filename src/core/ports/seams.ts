@@ -28,6 +28,12 @@ export interface SeamRequest {
   /** Path and query at the origin. */
   readonly path: string;
   /**
+   * Waits while the store is unavailable, within the limits for histories.
+   *
+   * @returns whether to try again
+   */
+  wait(cause: unknown): Promise<boolean>;
+  /**
    * Sends a request of the proxy itself to the same destination.
    *
    * @throws if there is no answer in time, or it is too large

@@ -1,0 +1,158 @@
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, it } from 'vitest';
+import { run } from '../../../test/cli/fake-io.ts';
+import { tempFolder } from '../../../test/helpers/afterwards.ts';
+import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
+import { hasPostgres, newDatabase } from '../../../test/helpers/postgres.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { until } from '../../../test/helpers/until.ts';
+import { asksForSummary, openWorld, type SeamWorld } from './provider.ts';
+
+const ROUND = 60_000;
+
+/** What a kill at this moment leaves on the disk. */
+function leftOf(world: SeamWorld): string {
+  const path = join(tempFolder(), 'store.db');
+  for (const end of ['', '-wal'])
+    if (existsSync(world.proxy.dbPath + end)) copyFileSync(world.proxy.dbPath + end, path + end);
+  return path;
+}
+
+/** Another run of the proxy, on another store. */
+async function goOn(world: SeamWorld, dbPath: string): Promise<void> {
+  await world.proxy.stop();
+  const { clock, upstream } = world;
+  const host = new URL(upstream.url).host;
+  const env = { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAMS_HOSTS: host };
+  world.proxy = await startProxy(upstream, { clock, dbPath, env });
+}
+
+type Step = 'asked' | 'ready' | 'claimed' | 'sent' | 'kept';
+
+it.each<[Step, boolean]>([
+  ['asked', false],
+  ['ready', true],
+  ['claimed', true],
+  ['sent', true],
+  ['kept', true],
+])(
+  'a run killed when a summary was %s loses at most the block, and breaks nothing',
+  async (step, isUsed) => {
+    const world = await openWorld();
+    let left = '';
+    const isAt = (request: Parameters<typeof asksForSummary>[0]): boolean =>
+      asksForSummary(request) ? step === 'asked' : request.body.includes('"type":"compaction"');
+    world.intercept.answer = (request, res) => {
+      if (left !== '' || step === 'ready' || step === 'kept' || !isAt(request)) return false;
+      left = leftOf(world);
+      // claimed: the provider never sees it; otherwise only its answer is lost
+      if (step === 'claimed') res.destroy();
+      return step === 'claimed';
+    };
+    await world.toSummary();
+    if (step === 'ready') left = leftOf(world);
+    if (step === 'claimed' || step === 'sent') {
+      world.messages.push({ role: 'user', content: 'Show the query.' });
+      await world.send();
+      world.messages.pop();
+    }
+    if (step === 'kept') {
+      await world.turn('Show the query.');
+      await world.turn('And the index?');
+      left = leftOf(world);
+    }
+    await goOn(world, left);
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(isUsed);
+    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+    expect([world.isSwapped, world.agent.breaks]).toEqual([isUsed, []]);
+    if (isUsed) expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
+  },
+  ROUND,
+);
+
+it(
+  'another project and another host never get a block',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    const last = world.messages.length;
+    world.messages.push({ role: 'user', content: 'And the index?' });
+    await world.send({ 'x-mcp-pruner-project': 'other' });
+    expect(world.isSwapped).toBe(false);
+    const elsewhere = await startUpstream((_request, res) => res.end('{}'));
+    const { clock, proxy } = world;
+    await proxy.stop();
+    const other = await startProxy(elsewhere, { clock, dbPath: proxy.dbPath, env: { MCP_PRUNER_SEAMS: 'on' } });
+    const body = JSON.stringify(world.body());
+    const headers = { 'content-type': 'application/json', 'x-api-key': 'sk-one', 'x-claude-code-session-id': 'one' };
+    await (await fetch(`${other.url}/v1/messages`, { method: 'POST', headers, body })).text();
+    expect(elsewhere.requests).toHaveLength(1);
+    expect(elsewhere.last?.body.includes('"type":"compaction"')).toBe(false);
+    await other.stop();
+    await proxy.start();
+    world.messages.length = last;
+    world.agent.rewrite();
+    await world.turn('And the index?');
+    expect(world.isSwapped).toBe(true);
+  },
+  ROUND,
+);
+
+it(
+  'erasing the project removes its blocks',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    await world.turn('Show the query.');
+    expect(world.isSwapped).toBe(true);
+    await world.proxy.stop();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+    const summaries = async (): Promise<number> => {
+      const { out } = await run(['report', '--json'], given);
+      return (JSON.parse(out) as { seams: { compactions: { made: number } } }).seams.compactions.made;
+    };
+    expect(await summaries()).toBe(1);
+    expect(await run(['erase', '--project', 'default'], given)).toMatchObject({ code: 0 });
+    expect(await summaries()).toBe(0);
+    await world.proxy.start();
+    world.messages.push({ role: 'user', content: 'And the index?' });
+    await world.send();
+    expect(world.isSwapped).toBe(false);
+  },
+  ROUND,
+);
+
+it.runIf(hasPostgres)(
+  'a conversation with a block waits while the database cannot be read, rather than break',
+  async () => {
+    const env = { MCP_PRUNER_DATABASE_URL: await newDatabase() };
+    const world = await openWorld({ env });
+    await world.toSummary();
+    await world.turn('Show the query.');
+    await world.proxy.restart(); // another process knows nothing of it
+    const client = new pg.Client({ connectionString: env.MCP_PRUNER_DATABASE_URL });
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE mcp_pruner.seam_compaction IN ACCESS EXCLUSIVE MODE');
+    const asked = world.turns.length;
+    const turn = world.turn('And the index?');
+    await until(async () => (await waiting(client)) > 0);
+    await until(async () => (await waiting(client)) === 0); // the first attempt has given up
+    expect(world.turns).toHaveLength(asked);
+    await client.query('COMMIT');
+    await client.end();
+    await turn;
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+  },
+  ROUND,
+);
+
+/** Number of statements that wait for a lock. */
+async function waiting(client: pg.Client): Promise<number> {
+  const { rows } = await client.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+  return rows.length;
+}
