@@ -341,10 +341,11 @@ async function tracesOf({ version, log }: Services): Promise<Traces> {
 }
 
 /** A replica on a database also keeps in a file what it has sent. */
-function ownRecordsOf({ settings, behind, clock, failures }: Services): OwnRecordsFile | undefined {
+function ownRecordsOf({ settings, store, behind, clock, failures }: Services): OwnRecordsFile | undefined {
   if (settings.databaseUrl === null) return undefined;
   const open = () => openOwnFile(settings, clock);
-  return new OwnRecordsFile({ open, behind, clock, onFailure: failures.of('pruning') });
+  const ttlMs = settings.pruneIdTtlS * 1000;
+  return new OwnRecordsFile({ open, shared: store, ttlMs, behind, clock, onFailure: failures.of('pruning') });
 }
 
 /** Reads which conversations have shortened tools; if the store is unavailable, the first request reads them. */

@@ -14,7 +14,7 @@ const SENT_TTL_MS = 90 * 86_400_000;
 /** The longest epoch as a share of a lifetime. */
 const EPOCH_SHARE = 1 / 8;
 
-export function lifetimesOf(options: StoreOptions): Lifetimes {
+export function lifetimesOf(options: Pick<StoreOptions, 'ttlMs' | 'sentTtlMs'>): Lifetimes {
   const ttlMs = Math.max(1, Math.trunc(options.ttlMs));
   return { ttlMs, sentTtlMs: Math.max(ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS)) };
 }

@@ -248,7 +248,9 @@ describe('a request whose bound history is only in a store that stays locked', (
     const own = () =>
       new OwnRecordsFile({
         ...{
-          open: async () => ({ ...fileOf(file), close: async () => {} }),
+          open: async () => ({ ...fileOf(file), sql: file.sql, close: async () => {} }),
+          shared: { sql: file.sql, ready: async () => {}, epoch: () => '' },
+          ttlMs: 1,
           behind: new WriteBehind(),
           clock: { nowMs: () => 0 },
         },

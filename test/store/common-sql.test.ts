@@ -12,7 +12,7 @@ import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
 import { afterwards, tempPath } from './helpers.ts';
 
 const clock = { nowMs: () => 1_000 };
-const lifetimes = lifetimesOf({ clock, ttlMs: 1_000, maxBytes: 1_000_000, maxEvents: 10 });
+const lifetimes = lifetimesOf({ ttlMs: 1_000 });
 
 function noBatches(): never {
   throw new Error('these tests store no originals');

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openStore } from 'mcp-pruner/app/store.ts';
 import { edition } from 'mcp-pruner/edition.ts';
 import type { Erased } from 'mcp-pruner/store/erase/report.ts';
 import { change } from 'mcp-pruner/store/sql/steps.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
+import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { chatBody, type Message, oneResult, toolTurn } from '../../../test/helpers/chat.ts';
 import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { hasPostgres } from '../../../test/helpers/postgres.ts';
@@ -202,4 +204,49 @@ it('erases a project of a proxy without keys, and the agents that worked in it',
   const children = await left.sql.all<{ child_id: string }>('SELECT child_id FROM main.fleet_child');
   expect(children).toEqual([{ child_id: 'child-0002' }]);
   await left.close();
+});
+
+describe.skipIf(!hasPostgres)('what replicas have sent', () => {
+  it('is erased from their own files too: at once where requests come in, and at the next start', async () => {
+    const place = await onPostgres();
+    const upstream = await startUpstream();
+    const { MCP_PRUNER_DB_PATH: _file, ...env } = place;
+    const start = () => startProxy(upstream, { env, dbPath: join(tempFolder(), 'own.db') });
+    const [busy, idle] = [await start(), await start()];
+    const send = async (proxy: typeof busy, project: string, n: number): Promise<string> => {
+      const headers = { 'content-type': 'application/json', 'x-mcp-pruner-project': project };
+      const body = new Uint8Array(chatBody(oneResult(aLog(n))));
+      await (await fetch(`${proxy.url}/v1/chat/completions`, { method: 'POST', headers, body })).arrayBuffer();
+      return /prn_\w{12}/.exec(String(upstream.requests.at(-1)?.body))?.[0] ?? 'none';
+    };
+    const kept = async (proxy: typeof busy): Promise<string> => {
+      if (!existsSync(proxy.dbPath)) return '';
+      const own = await openStore(settingsOf({ MCP_PRUNER_DB_PATH: proxy.dbPath }), {
+        ...{ edition, clock: { nowMs: () => Date.now() }, readonly: true },
+      });
+      const rows = await own.sql.all<{ body: string }>('SELECT body FROM main.sent').finally(() => own.close());
+      return rows.map(({ body }) => body).join('\n');
+    };
+    const [erased, other] = [await send(busy, 'web', 1), await send(busy, 'api', 2)];
+    await send(idle, 'web', 1);
+    for (const proxy of [busy, idle]) await until(async () => (await kept(proxy)).includes(erased));
+    await idle.stop();
+    expect(await erase(place, '--project', 'web')).toMatchObject({ code: 0, document: { complete: true } });
+    await until(async () => {
+      await send(busy, 'api', 3);
+      return !(await kept(busy)).includes(erased);
+    });
+    expect(await kept(busy)).toContain(other);
+    expect(await kept(idle)).toContain(erased);
+    await idle.start();
+    await until(async () => !(await kept(idle)).includes(erased));
+    // a conversation that goes on sends the same cut again, and keeps the record
+    expect(await send(idle, 'web', 1)).toBe(erased);
+    await until(async () => (await kept(idle)).includes(erased));
+    await idle.stop();
+    await idle.start();
+    await send(idle, 'api', 4);
+    await idle.stop();
+    expect(await kept(idle)).toContain(erased);
+  });
 });

@@ -7,6 +7,7 @@ import type { PartTables } from '../part-tables.ts';
 import { change, type Sql, type Steps } from '../sql/steps.ts';
 import { childrenOf, eraseEvents } from './events.ts';
 import { linkedPrunes, neededElsewhere, type Owner } from './links.ts';
+import { noteErased } from './replicas.ts';
 import { type Erased, parts, reportOf, type Subject } from './report.ts';
 import { expireProject } from './retention.ts';
 import type { Scrubber } from './scrub.ts';
@@ -49,15 +50,18 @@ export class Erasure {
   readonly #parts: readonly PartTables[];
   readonly #tables: readonly MovedTable[];
   readonly #lifetimes: Lifetimes;
-  readonly #onDeleted: () => Promise<void>;
+  readonly #onDeleted: (() => Promise<void>) | undefined;
 
-  /** @param onDeleted - called after deletions, to invalidate this process's caches */
+  /**
+   * @param onDeleted - called after deletions, to invalidate this process's caches. Present if replicas share the store:
+   * they also erase their own records
+   */
   constructor(
     sql: Sql,
     scrubber: Scrubber,
     parts: readonly PartTables[],
     lifetimes: Lifetimes,
-    onDeleted: () => Promise<void> = () => Promise.resolve(),
+    onDeleted?: () => Promise<void>,
   ) {
     this.#sql = sql;
     this.#scrubber = scrubber;
@@ -93,7 +97,7 @@ export class Erasure {
       await sleep(LATE_MS);
       now = await this.#plan(subject, now);
     }
-    await this.#onDeleted();
+    await this.#onDeleted?.();
     const scrubbed = await this.#scrubber.scrub(full);
     const files = samples && (await this.#scrubber.search(samples, true));
     return reportOf(plan, { after, renamed, whole, scrubbed, samples: samples?.length ?? 0, files });
@@ -102,13 +106,14 @@ export class Erasure {
   /** See `expireProject`. */
   async expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
     const more = await expireProject(this.#sql, retention, ttlMs);
-    await this.#onDeleted();
+    await this.#onDeleted?.();
     return more;
   }
 
   /** @returns the number of renamed audit events */
   async #eraseOnce({ owners, gone, hashes, children, traces }: Plan, subject: Subject, name: string): Promise<number> {
-    // first the data that is only reachable through the prunes
+    if (this.#onDeleted) await this.#sql.write((nowMs) => noteErased(gone, nowMs), { waitMs: WAIT_MS });
+    // then the data that is only reachable through the prunes
     await this.#eraseSent(new Set(gone));
     await this.#write(function* () {
       for (const { project } of owners) yield* eraseReplies(project);
