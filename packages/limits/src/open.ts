@@ -10,24 +10,31 @@ import { readSeam } from './seam.ts';
 import { StatusFigures } from './status.ts';
 import { LimitWatch } from './watch.ts';
 
+/** Answers after which readings are added up, whether or not there is a status line. */
+const FOLDED_AFTER = 500;
+
 /** Observes the limits of subscriptions. */
 export async function openLimits(services: Services): Promise<OpenPart> {
   const { store, clock, behind, failures, prices } = services;
   const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
   const meter = new SessionMeter(prices);
+  let answered = 0;
   const watch = new LimitWatch({
     sql: store.sql,
     salt: () => store.id(),
     clock,
     behind,
-    onAnswered: (request) => meter.record(request),
+    onAnswered: (request) => {
+      meter.record(request);
+      if (++answered % FOLDED_AFTER === 0) void refresh();
+    },
     onRejected: (reading) =>
       void logRejected(services, reading).catch((cause: unknown) => onFailure('limits_not_read', cause)),
     onFailure,
   });
   const status = new StatusFigures(services, watch, meter);
-  // the first look reads a week of readings; the first status line should not wait for it
-  void status.refresh().catch((cause: unknown) => onFailure('limits_not_read', cause));
+  const refresh = (): Promise<void> => status.refresh().catch((cause: unknown) => onFailure('limits_not_read', cause));
+  void refresh(); // the first status line should not wait for what an earlier process has not read
   return {
     answers: watch,
     gauges: [watch.gauge()],
@@ -47,7 +54,7 @@ export async function openLimits(services: Services): Promise<OpenPart> {
         seam: await readSeam(store.ledger, prices, clock.nowMs()),
       };
     },
-    close: () => watch.flush(),
+    close: () => status.close().catch((cause: unknown) => onFailure('limits_not_read', cause)),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
 import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
+import type { StoredReading } from 'mcp-pruner/ledger/limits/window-fold.ts';
 import { each, type Rows, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 import { READING_COLUMNS } from './tables.ts';
 
@@ -61,11 +62,20 @@ export async function readNewReadings(
   rows: Pick<Rows, 'all'>,
   afterId: number,
   limit: number,
-): Promise<readonly (Reading & { readonly id: number })[]> {
-  const found = await rows.all<Reading & { readonly id: number }>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, [
-    afterId,
-    limit,
-  ]);
+): Promise<readonly StoredReading[]> {
+  const found = await rows.all<StoredReading>(`${SELECT} WHERE id > ? ORDER BY id LIMIT ?`, [afterId, limit]);
+  return found.map((one) => ({ ...one, id: Number(one.id) }));
+}
+
+/** Id of the newest reading; 0 if there is none. @throws StoreUnavailable */
+export async function newestReading(rows: Pick<Rows, 'all'>): Promise<number> {
+  const [row] = await rows.all<{ id: number | null }>('SELECT max(id) AS id FROM main.limit_reading');
+  return Number(row?.id ?? 0);
+}
+
+/** Readings by their ids. @throws StoreUnavailable */
+export async function readReadingsOf(rows: Pick<Rows, 'all'>, ids: readonly number[]): Promise<StoredReading[]> {
+  const found = await rows.all<StoredReading>(`${SELECT} WHERE id IN LIST(?)`, [ids]);
   return found.map((one) => ({ ...one, id: Number(one.id) }));
 }
 

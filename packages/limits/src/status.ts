@@ -23,7 +23,8 @@ export class StatusFigures {
     this.#watch = watch;
     this.#meter = meter;
     this.#saved = new SavedDollars((query) => services.store.ledger.turns(query));
-    this.#fold = new LimitFold(services.store.sql, services.clock);
+    const { store, clock } = services;
+    this.#fold = new LimitFold({ sql: store.sql, clock, replaceNote: (...note) => store.replaceNote(...note) });
   }
 
   /**
@@ -53,6 +54,13 @@ export class StatusFigures {
   async refresh(): Promise<void> {
     await this.#watch.flush();
     await this.#fold.refresh();
+    if (this.#fold.isDue) await this.#fold.store();
+  }
+
+  /** Stores what was read, for the next process. @throws StoreUnavailable */
+  async close(): Promise<void> {
+    await this.#watch.flush();
+    await this.#fold.store();
   }
 
   /** Finished work of a conversation in words; `null` if it is small. @throws StoreUnavailable */

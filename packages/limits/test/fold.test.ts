@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { edition } from 'mcp-pruner/edition.ts';
 import { attribute, type Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
-import { WindowFold } from 'mcp-pruner/ledger/limits/window-fold.ts';
+import { type FoldState, WindowFold } from 'mcp-pruner/ledger/limits/window-fold.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { describe, expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
@@ -49,11 +49,20 @@ describe('a window whose readings are added up as they arrive', () => {
   it('has the figures that all its readings together have', () => {
     fc.assert(
       fc.property(readings, fc.boolean(), (all, isLate) => {
-        const fold = new WindowFold();
+        let fold = new WindowFold();
         // another process writes its readings after the next one, some minutes late
         const written = all.map((one, i) => ({ one, at: i + (isLate && i % 7 === 0 ? 1.5 : 0) }));
         const arriving = written.sort((a, b) => a.at - b.at).map(({ one }) => one);
-        for (const one of arriving) fold.add(one);
+        arriving.forEach((one, id) => {
+          // a process ends and the next one goes on now and then
+          if (id % 61 === 60) {
+            const state = JSON.parse(JSON.stringify(fold.save())) as FoldState;
+            const restored = WindowFold.restored(state, new Map(arriving.map((of, i) => [i, { ...of, id: i }])));
+            if (restored === null) throw new Error('not restored');
+            fold = restored;
+          }
+          fold.add({ ...one, id });
+        });
         const sorted = arriving.toSorted((a, b) => a.endedMs - b.endedMs || a.used - b.used);
         const [whole] = attribute(sorted);
         if (whole === undefined) throw new Error('no window');
@@ -81,7 +90,7 @@ describe('a window whose readings are added up as they arrive', () => {
   });
 });
 
-it('a status line reads only what was added since the last one, however many readings there are', async () => {
+it('a status line reads only what was added since the last one, even of the process before it', async () => {
   const clock = manualClock();
   clock.now = START_MS + 6 * 86_400_000;
   const path = join(tempFolder(), 'store.db');
@@ -105,7 +114,9 @@ it('a status line reads only what was added since the last one, however many rea
         }),
       ),
     );
-  const fold = new LimitFold(sql, clock);
+  const replaceNote = (name: string, text: string) => store.replaceNote(name, text);
+  const newFold = () => new LimitFold({ sql, clock, replaceNote });
+  const fold = newFold();
   await add(20_000, 0);
   await fold.refresh();
   expect(rows).toBeGreaterThan(20_000);
@@ -118,6 +129,26 @@ it('a status line reads only what was added since the last one, however many rea
   const shown = window?.fold.view('s1', 'p');
   expect(shown?.used).toBe(20_002 * 30);
   expect(shown?.movements.length).toBeLessThan(1_600); // one a minute of the last day
+  // the next process reads what was added since the sums were stored, and the readings of the last hour
+  await fold.store();
+  await add(3, 20_003);
+  rows = 0;
+  const next = newFold();
+  await next.refresh();
+  expect(rows).toBeLessThan(900);
+  await fold.refresh();
+  const [of] = next.open();
+  for (const [session, project] of [
+    ['s1', 'p'],
+    ['s2', undefined],
+    ['none', 'p'],
+  ] as const)
+    expect(of?.fold.view(session, project)).toEqual(window?.fold.view(session, project));
+  expect(of?.fold.view('s1', 'p').used).toBe(20_005 * 30);
+  // names that an erasure takes from the readings are not in the sums
+  const [note] = await store.sql.all<{ data: string }>("SELECT data FROM main.ledger_state WHERE name LIKE '%limits'");
+  expect(note?.data).toContain('"shares"');
+  for (const name of ['"s1"', '"p"', '"r"']) expect(note?.data).not.toContain(name);
   clock.now = RESETS_S * 1000 + 200_000;
   await fold.refresh();
   expect(fold.open()).toEqual([]);

@@ -5,6 +5,14 @@ interface Billed {
   readonly weight: number;
 }
 
+/** An `Explained` as JSON. */
+export interface ExplainedState {
+  readonly pending: readonly (readonly [model: string, weight: number])[];
+  readonly rates: readonly (readonly [model: string, rates: readonly number[]])[];
+  readonly moved: number;
+  readonly weight: number;
+}
+
 /** Providers round a share to a percent. In millionths. */
 const ROUNDED_TO = 10_000;
 /** A movement this much larger than expected is still one of our own requests: their cost is an estimate. */
@@ -53,13 +61,23 @@ export class Explained {
     return own;
   }
 
+  /** Inverse of `restored`. */
+  save(): ExplainedState {
+    const [pending, rates] = [[...this.#pending], [...this.#rates]];
+    return { pending, rates, moved: this.#moved, weight: this.#weight };
+  }
+
+  static restored({ pending, rates, moved, weight }: ExplainedState): Explained {
+    const explained = new Explained();
+    explained.#pending = new Map(pending);
+    explained.#rates = new Map(rates);
+    explained.#moved = moved;
+    explained.#weight = weight;
+    return explained;
+  }
+
   copy(): Explained {
-    const copy = new Explained();
-    copy.#pending = new Map(this.#pending);
-    copy.#rates = new Map(this.#rates);
-    copy.#moved = this.#moved;
-    copy.#weight = this.#weight;
-    return copy;
+    return Explained.restored(this.save());
   }
 
   #most(pending: ReadonlyMap<string, number>, weight: number): number {

@@ -1,11 +1,34 @@
+import { createHash } from 'node:crypto';
 import { divided, earliestStarts, type Movement, overlapping, type Reading, takenBy } from './attribution.ts';
-import { Explained } from './explained.ts';
+import { Explained, type ExplainedState } from './explained.ts';
 
-/** Share of a session in a window, in millionths. */
-export interface SessionShare {
+/** Share of a session in a window, in millionths. Names are hashed, because an erasure must not leave any. */
+interface SessionShare {
   readonly project: string;
   readonly session: string;
   readonly used: number;
+}
+
+/** A reading as stored, with its id. */
+export type StoredReading = Reading & { readonly id: number };
+
+/** A `WindowFold` as JSON, without the readings that it keeps. */
+export interface FoldState {
+  /** Ids of the kept readings, in order, and how many of them are counted. */
+  readonly recent: readonly number[];
+  readonly next: number;
+  readonly highest: number;
+  readonly isFirst: boolean;
+  readonly explained: ExplainedState;
+  readonly shares: readonly SessionShare[];
+  readonly movements: readonly Movement[];
+}
+
+const HASH_CHARS = 12;
+
+function hashed<Name extends string | undefined>(name: Name): Name | string {
+  if (name === undefined) return name;
+  return createHash('sha256').update(name).digest('base64url').slice(0, HASH_CHARS);
 }
 
 /** Requests last at most this long: a movement is final once so much time has passed since. */
@@ -24,7 +47,7 @@ const MAX_SESSIONS = 20_000;
  */
 export class WindowFold {
   /** Readings by the end of their answers. Those before `#next` are counted, and kept because others overlap them. */
-  readonly #recent: Reading[] = [];
+  readonly #recent: StoredReading[] = [];
   #next = 0;
   #highest = 0;
   /** Whether no reading was counted yet: what the first one reports was used before it. */
@@ -34,7 +57,37 @@ export class WindowFold {
   /** The first movement, and those of the last day by minute. */
   readonly #movements: Movement[] = [];
 
-  add(reading: Reading): void {
+  /** @param readings - those that `state` keeps, by id. @returns `null` if one is missing */
+  static restored(state: FoldState, readings: ReadonlyMap<number, StoredReading>): WindowFold | null {
+    const fold = new WindowFold();
+    for (const id of state.recent) {
+      const reading = readings.get(id);
+      if (reading === undefined) return null;
+      fold.#recent.push(reading);
+    }
+    fold.#next = state.next;
+    fold.#highest = state.highest;
+    fold.#isFirst = state.isFirst;
+    fold.#explained = Explained.restored(state.explained);
+    for (const share of state.shares) fold.#shares.set(`${share.project}\n${share.session}`, share);
+    fold.#movements.push(...state.movements);
+    return fold;
+  }
+
+  /** Inverse of `restored`. */
+  save(): FoldState {
+    return {
+      recent: this.#recent.map(({ id }) => id),
+      next: this.#next,
+      highest: this.#highest,
+      isFirst: this.#isFirst,
+      explained: this.#explained.save(),
+      shares: [...this.#shares.values()],
+      movements: this.#movements,
+    };
+  }
+
+  add(reading: StoredReading): void {
     let at = this.#recent.length;
     while (at > this.#next && isBefore(reading, this.#recent[at - 1] as Reading)) at--;
     this.#recent.splice(at, 0, reading);
@@ -49,8 +102,10 @@ export class WindowFold {
 
   /** Whether a session or, without a name, any request of a project has used the window. */
   has(project: string | undefined, session?: string | null): boolean {
+    if (session === null) return false;
+    const [ofProject, ofSession] = [hashed(project), hashed(session)];
     for (const share of this.#shares.values())
-      if (isOf(share, project) && (session === undefined || share.session === session)) return true;
+      if (isOf(share, ofProject) && (session === undefined || share.session === ofSession)) return true;
     return false;
   }
 
@@ -59,7 +114,9 @@ export class WindowFold {
     let highest = this.#highest;
     const movements = [...this.#movements];
     let own = 0;
-    for (const share of this.#shares.values()) if (share.session === session && isOf(share, project)) own += share.used;
+    const [ofProject, ofSession] = [hashed(project), hashed(session ?? undefined)];
+    for (const share of this.#shares.values())
+      if (share.session === ofSession && isOf(share, ofProject)) own += share.used;
     this.#movedFrom(this.#next, this.#recent.length, highest, this.#explained.copy(), (movement, parts) => {
       highest += movement.used;
       movements.push(movement);
@@ -116,10 +173,11 @@ export class WindowFold {
 
   #note(project: string, session: string, used: number): void {
     if (project === '') return;
-    const key = `${project}\n${session}`;
+    const of = { project: hashed(project), session: hashed(session) };
+    const key = `${of.project}\n${of.session}`;
     const before = this.#shares.get(key)?.used ?? 0;
     this.#shares.delete(key); // moves it to the end, as the newest
-    this.#shares.set(key, { project, session, used: before + used });
+    this.#shares.set(key, { ...of, used: before + used });
     const [oldest] = this.#shares.keys();
     if (this.#shares.size > MAX_SESSIONS && oldest !== undefined) this.#shares.delete(oldest);
   }
