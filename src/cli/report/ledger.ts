@@ -5,6 +5,7 @@ import { count, plural } from '../../base/counts.ts';
 import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
+import type { ConversationsReport } from '../../core/ports/listed-conversations.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { type RepeatReport, repeatLine } from '../../core/ports/repeat-report.ts';
 import type { CompactionsReport, Payback, SeamsReport } from '../../core/ports/seams-report.ts';
@@ -83,21 +84,33 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   return 0;
 }
 
+type WholeReport = LedgerReport &
+  ContextReport &
+  ColdStashReport &
+  RepeatReport &
+  BreaksReport &
+  ConversationsReport &
+  Partial<SeamsReport>;
+
 /** Reads the ledger of the last `days` days, including today. @throws UserError if there is no store */
-export async function readLedger(
-  call: Call,
-  io: Io,
-  days: number,
-): Promise<LedgerReport & ContextReport & ColdStashReport & RepeatReport & BreaksReport & Partial<SeamsReport>> {
-  const [{ readReport }, { pricesOf }, { readContexts }, { readColdFigures }, { readRepeats }, { readPrefixBreaks }] =
-    await Promise.all([
-      import('../../ledger/ledger.ts'),
-      import('../../ledger/installed-prices.ts'),
-      import('../../ledger/compactions.ts'),
-      import('../../ledger/cold-stash.ts'),
-      import('../../ledger/repeats.ts'),
-      import('../../ledger/prefix-breaks.ts'),
-    ]);
+export async function readLedger(call: Call, io: Io, days: number): Promise<WholeReport> {
+  const [
+    { readReport },
+    { pricesOf },
+    { readContexts },
+    { readColdFigures },
+    { readRepeats },
+    { readPrefixBreaks },
+    { readConversations },
+  ] = await Promise.all([
+    import('../../ledger/ledger.ts'),
+    import('../../ledger/installed-prices.ts'),
+    import('../../ledger/compactions.ts'),
+    import('../../ledger/cold-stash.ts'),
+    import('../../ledger/repeats.ts'),
+    import('../../ledger/prefix-breaks.ts'),
+    import('../../ledger/listed-conversations.ts'),
+  ]);
   const { settings } = readSettings(call, io);
   const prices = pricesOf(settings);
   const sinceDay = sinceDayOf(io, days);
@@ -113,6 +126,7 @@ export async function readLedger(
       ...(await readColdFigures(ledger, settings.coldStash, query)),
       ...(await readRepeats(ledger, query)),
       prefix_breaks: await readPrefixBreaks(ledger, query),
+      ...(await readConversations(ledger, query)),
       ...(readSeams && (await readSeams(store, settings, prices, period))),
     };
   });

@@ -5,8 +5,9 @@ import type { HeadSums } from './segments.ts';
  * A sum for one day (UTC, `YYYY-MM-DD`), project and slice. `slice` says what `key` refers to: nothing (`all`), a
  * model, the id of an access key, a wire, a model with a tool (`use`, joined by a tab), a tool with its kind (`tool`,
  * joined by a tab), a cause of cache misses (`miss`), why new texts
- * passed whole (`whole`), a model that summarised finished work (`compaction`), or changed history reported by providers (`prefix`: `model` or `conversation` and its name,
- * joined by a tab). Sums for wires and uses count every request, billed or not, and have no project.
+ * passed whole (`whole`), a model that summarised finished work (`compaction`), a conversation with requests that were not
+ * answered (`failed`), or changed history reported by providers (`prefix`: `model` or `conversation` and its name, joined
+ * by a tab). Sums for wires and uses count every request, billed or not, and have no project.
  */
 export interface LedgerSum {
   readonly day: string;
@@ -22,6 +23,7 @@ export interface LedgerSum {
     | 'step'
     | 'whole'
     | 'prefix'
+    | 'failed'
     | 'cold'
     | 'repeat'
     | 'compaction';

@@ -137,10 +137,26 @@ export function useSums(
   if (report.unexamined === 'off' && !facts?.messages.length) {
     sums.push({ day, project, slice: 'whole', key: 'off', fields: { requests: 1 } });
   }
+  if (hasNoAnswer(report)) {
+    const { sender, conversationId } = report;
+    sums.push({
+      day,
+      project: sender?.project ?? project,
+      slice: 'failed',
+      key: conversationId,
+      fields: { requests: 1 },
+    });
+  }
   if (fallbacks.length === 0) return sums;
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
   for (const key of forced) sums.push({ day, project, slice: 'whole', key, fields: { requests: 1 } });
   return sums;
+}
+
+/** Whether a request of a known conversation got no answer of the model: it is a request of the conversation, and no turn. */
+function hasNoAnswer({ facts, isAnswer, conversationId, status, end }: RequestReport): boolean {
+  const isUnbilled = (facts ?? null) === null && isAnswer !== false;
+  return isUnbilled && conversationId !== '' && (status < 200 || status >= 300 || end === 'failed');
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();

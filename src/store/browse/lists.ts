@@ -14,6 +14,7 @@ import type { ProjectConversation } from '../../core/ports/segments.ts';
 import { plainProject } from '../ledger-rows.ts';
 import { bounded, type Rows } from '../sql/steps.ts';
 
+const DAY_MS = 86_400_000;
 const MAX_FACETS = 500;
 const MAX_POINTS = 50_000;
 const MAX_COMPACTIONS = 1_000;
@@ -80,7 +81,28 @@ export class StoredBrowse implements BrowseStore {
             [BOUND, ...values, ...page],
           );
     const bills = await this.#bills(found);
-    return found.map((one) => ({ ...one, bill: bills.get(keyOf(plainProject(one.project), one.name)) ?? null }));
+    const failed = await this.#failed(found, bills);
+    return found.map((one) => {
+      const key = keyOf(plainProject(one.project), one.name);
+      const bill = bills.get(key);
+      return { ...one, bill: bill ? { ...bill, requests: bill.requests + (failed.get(key) ?? 0) } : null };
+    });
+  }
+
+  /** Requests without an answer. They are not older than the conversation's first turn, apart from its own day. */
+  async #failed(
+    of: readonly ProjectConversation[],
+    bills: ReadonlyMap<string, ConversationBill>,
+  ): Promise<ReadonlyMap<string, number>> {
+    const firstMs = Math.min(...[...bills.values()].map((bill) => bill.firstMs));
+    if (!Number.isFinite(firstMs)) return new Map();
+    const sinceDay = new Date(firstMs - DAY_MS).toISOString().slice(0, 10);
+    const rows = await this.#rows.all<{ readonly project: string; readonly name: string; readonly requests: number }>(
+      `SELECT project, key AS name, sum(value) AS requests FROM main.ledger_sum
+       WHERE day >= ? AND slice = 'failed' AND key IN LIST(?) GROUP BY project, key`,
+      [sinceDay, of.map(({ name }) => name)],
+    );
+    return new Map(rows.map(({ project, name, requests }) => [keyOf(project, name), Number(requests)]));
   }
 
   async #bills(of: readonly ProjectConversation[]): Promise<ReadonlyMap<string, ConversationBill>> {
