@@ -36,6 +36,7 @@ export interface RewriterParts
     | 'owners'
     | 'turns'
     | 'isHeldOut'
+    | 'isKnownConversation'
     | 'mayHoldOut'
     | 'findOf'
     | 'traces'
@@ -76,6 +77,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     turns,
     findOf: parts.findOf,
     isHeldOut,
+    isKnownConversation: parts.isKnownConversation,
     mayHoldOut: parts.mayHoldOut,
     shortTools: parts.shortTools,
     traces: parts.traces,

@@ -30,6 +30,7 @@ import { LoopGuard } from '../proxy/upstream/headers.ts';
 import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
+import { knownConversations } from '../store/known-names.ts';
 import { shortConversationSeen, shortConversations } from '../store/short-tools.ts';
 import type { Dialect } from '../wires/dialects/dialect.ts';
 import { openaiResponses } from '../wires/dialects/openai-responses/dialect.ts';
@@ -282,7 +283,13 @@ async function handlerOptions(
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  await loadRefused();
+  const [, isKnownConversation] = await Promise.all([
+    loadRefused(),
+    knownConversations(store.sql).catch((err: unknown) => {
+      onFailure('names_not_read', err);
+      return undefined;
+    }),
+  ]);
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
   const ownRecords = ownRecordsOf(services);
@@ -298,6 +305,7 @@ async function handlerOptions(
       turns,
       recoverCommand: command,
       scorer: scorer ?? undefined,
+      isKnownConversation,
       mayHoldOut: (project) => projectBook.holdoutOf(project) > 0,
       isHeldOut: (id, project) => isHeldOut(id, projectBook.holdoutOf(project)),
       findOf: findSettingsBy(projectBook, settings),

@@ -39,6 +39,7 @@ export interface RequestContext {
 }
 
 const DEFAULT_PROJECT = 'default';
+const UNKNOWN = 'unknown';
 const MAX_NAME_CHARS = 200;
 const CODEX_SESSION = ['session_id', 'session-id', 'conversation_id'] as const;
 const OTHER_SESSIONS = ['x-session-affinity', 'x-session-id', 'x-opencode-session'] as const;
@@ -62,7 +63,10 @@ export function contextOf(
     requestId,
     viewer,
     keyId,
-    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client, agent },
+    scope: {
+      ...{ project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client, agent },
+      origin: originOf(client, nameIn(headers[TITLE]), runOf(req)),
+    },
     childId: ownAdmissions.get(req)?.childId ?? null,
     caller,
     account: keyId ?? caller,
@@ -74,6 +78,14 @@ export function contextOf(
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
     toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
+}
+
+/** The name that an agent gives itself beside the user agent of its SDK. */
+export const TITLE = 'x-title';
+
+function originOf(client: string, title: string, run: string): string {
+  const known = [client === UNKNOWN ? '' : client, title, run];
+  return known.every((part) => part === '') ? '' : known.join('\n');
 }
 
 const ANTHROPIC = /^https?:\/\/api\.anthropic\.com(?::\d{1,5})?$/;
@@ -102,7 +114,7 @@ function isSubscription(headers: IncomingHttpHeaders): boolean {
 /** `claude-cli/2.1.3` from `claude-cli/2.1.3 (external, cli)`; only the product name if there is no version. */
 function agentIn(userAgent: string | undefined): string {
   const [, product, version] = /^([^\s/();,]{1,100})(?:\/v?(\d[\w.+-]{0,40}))?/.exec(nameIn(userAgent)) ?? [];
-  return version === undefined ? (product ?? 'unknown') : `${product}/${version}`;
+  return version === undefined ? (product ?? UNKNOWN) : `${product}/${version}`;
 }
 
 /** Converts a request for observers of answers. */

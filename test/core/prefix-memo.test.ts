@@ -27,6 +27,7 @@ function remembered(body: Buffer): RememberedBody {
     tail: Buffer.alloc(0),
     shownId: '',
     begins: false,
+    origin: '',
     isKept: false,
     head: { model: 'm', tools: '', system: '' },
   };

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { contentIdOf, sessionIn } from '../../src/base/conversation-ids.ts';
-import { ConversationNames, type NamedRequest } from '../../src/core/request/conversation-names.ts';
+import { ConversationNames, type IsKnown, type NamedRequest } from '../../src/core/request/conversation-names.ts';
 import { type SessionHeaders, sessionOf } from '../../src/core/request/session.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
@@ -41,8 +41,8 @@ describe('the session of a request', () => {
 
 const CONTENT = '0123456789abcdef0123456789abcdef';
 
-function namesAt(clock = manualClock()) {
-  const names = new ConversationNames(clock);
+function namesAt(clock = manualClock(), isKnown?: IsKnown) {
+  const names = new ConversationNames(clock, isKnown);
   let requests = 0;
   const nameOf = (prefixes: string, over: Partial<NamedRequest> = {}): string =>
     names.nameOf({
@@ -52,6 +52,7 @@ function namesAt(clock = manualClock()) {
         project: 'p',
         requestId: `r${requests++}`,
         session: '',
+        origin: '',
         contentId: CONTENT,
       },
       ...{
@@ -168,5 +169,53 @@ describe('the shown id of a conversation', () => {
     const { nameOf } = namesAt();
     expect(nameOf('ab1')).toBe(CONTENT);
     expect(nameOf('z', { begins: true })).not.toBe(CONTENT);
+  });
+});
+
+describe('conversations without a session that begin with the same words', () => {
+  const ORIGINS = [
+    'Cline\n\n',
+    'OpenAI\nCline\n',
+    'OpenAI\nCopilot\n',
+    'QwenCode\n\n',
+    'QwenCode\n\nabc',
+    'QwenCode\n\ndef',
+  ];
+  const named = (nameOf: ReturnType<typeof namesAt>['nameOf'], prefixes: string, over: Partial<NamedRequest> = {}) =>
+    ORIGINS.map((origin) => nameOf(prefixes, { origin, ...over }));
+
+  it('are apart if client, title or run differ, in one process and in several', () => {
+    const { nameOf } = namesAt();
+    const first = named(nameOf, 'a');
+    expect(new Set([...first, nameOf('a')]).size).toBe(ORIGINS.length + 1);
+    expect(first.map(contentIdOf)).toEqual(ORIGINS.map(() => CONTENT));
+    expect(first.map(sessionIn)).toEqual(ORIGINS.map(() => ''));
+    expect(named(nameOf, 'ab1')).toEqual(first);
+    // other processes see a later request only
+    expect(ORIGINS.map((origin) => namesAt().nameOf('ab1', { origin }))).toEqual(first);
+    expect(named(namesAt().nameOf, 'ab1')).toEqual(first);
+  });
+
+  it('are apart on each wire, and one conversation within a session', () => {
+    const wires = ['chat', 'messages', 'responses', 'gemini'] as const;
+    const { nameOf } = namesAt();
+    const names = wires.flatMap((wire) => named(nameOf, 'a', { wire }));
+    expect(new Set(names).size).toBe(names.length);
+    expect(new Set(named(nameOf, 'a', { session: 's' })).size).toBe(1);
+  });
+
+  it('go on under the name that an earlier version gave them', () => {
+    const stored: IsKnown = (project, name) => project === 'p' && name === CONTENT;
+    const { nameOf } = namesAt(manualClock(), stored);
+    const origin = 'Cline\n\n';
+    expect(nameOf('ab1', { origin })).toBe(CONTENT);
+    expect(nameOf('ab1c2', { origin })).toBe(CONTENT);
+    expect(nameOf('ab1', { origin, project: 'other' })).not.toBe(CONTENT);
+    // a new conversation, and one whose own name is stored
+    const begun = nameOf('a', { origin: 'Qwen\n\n' });
+    expect(begun).not.toBe(CONTENT);
+    expect(nameOf('az9', { origin: 'Qwen\n\n' })).toBe(begun);
+    const both: IsKnown = (_, name) => name === CONTENT || name === begun;
+    expect(namesAt(manualClock(), both).nameOf('az9', { origin: 'Qwen\n\n' })).toBe(begun);
   });
 });

@@ -24,6 +24,8 @@ export interface RequestScope {
   readonly client?: string;
   /** Product name and version, as in `claude-cli/2.1.332`. */
   readonly agent?: string;
+  /** What tells clients apart that name no session: product, title and run; absent or `''` if unknown. */
+  readonly origin?: string;
 }
 
 /** A segment of a request, with its text. Must not be retained after it was recorded. */

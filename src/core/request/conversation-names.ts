@@ -1,5 +1,12 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
-import { BRANCH_CHARS, contentIdOf, openerIn, SESSION_CHARS, shownIdOf } from '../../base/conversation-ids.ts';
+import {
+  BRANCH_CHARS,
+  contentIdOf,
+  lettersOf,
+  openerIn,
+  SESSION_CHARS,
+  shownIdOf,
+} from '../../base/conversation-ids.ts';
 import type { Dialect, Purpose } from '../../wires/dialects/dialect.ts';
 import { keyOf, textHash } from '../hash.ts';
 import type { Clock } from '../ports.ts';
@@ -13,6 +20,8 @@ export interface NamedRequest {
   readonly requestId: string;
   /** The client's session id, or `''`. */
   readonly session: string;
+  /** See `RequestScope`. */
+  readonly origin: string;
   readonly contentId: string;
   /** The request contains no answer of the model. */
   readonly begins: boolean;
@@ -44,11 +53,12 @@ const RETRY_MS = 600_000;
 
 /**
  * Assigns shown ids to conversations, so that conversations with the same first words stay distinct: by client session
- * (or by wire without one), and within a session by the messages that this process has seen. For unseen conversations
- * the id is derived from the first words.
+ * (or by wire, client and run without one), and within a session by the messages that this process has seen. For unseen
+ * conversations the id is derived from the first words.
  */
 export class ConversationNames {
   readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #isKnown: IsKnown;
   /** Conversations with a request that ended with these messages, newest last. */
   readonly #ends = new BoundedMap<string, readonly string[]>(MAX_ENDS);
   /** End of the newest request per conversation. */
@@ -56,15 +66,17 @@ export class ConversationNames {
   /** Keyed by project, session and first words. */
   readonly #openings = new BoundedMap<string, readonly Opening[]>(MAX_CONVERSATIONS);
 
-  constructor(clock: Pick<Clock, 'nowMs'>) {
+  /** @param isKnown - whether a conversation was stored under this name before the process started */
+  constructor(clock: Pick<Clock, 'nowMs'>, isKnown: IsKnown = () => false) {
     this.#clock = clock;
+    this.#isKnown = isKnown;
   }
 
   /** The shown id of a request's conversation. Idempotent until the request is answered. */
   nameOf(request: NamedRequest): string {
     const { contentId, prefixes, purpose, project } = request;
     if (contentId === '') return '';
-    const usual = usualShownId(contentId, request);
+    const usual = this.#usual(request);
     const opener = openerIn(usual);
     const name = this.#find(request, usual, opener);
     const last = prefixes.at(-1) ?? '';
@@ -85,6 +97,17 @@ export class ConversationNames {
   /** Records an answer stored by the provider, for requests that continue from it. */
   kept(project: string, name: string, answerId: string): void {
     this.#ends.set(endKey(project, openerIn(name), contentIdOf(name), keyOf('answer', answerId)), [name]);
+  }
+
+  /** Conversations of earlier versions, which did not tell clients apart, go on under their names. */
+  #usual(request: NamedRequest): string {
+    const { begins, contentId, project, prefixes } = request;
+    const usual = usualShownId(contentId, request);
+    if (begins || request.session !== '' || request.origin === '') return usual;
+    const earlier = usualShownId(contentId, { ...request, origin: '' });
+    const isOwn =
+      this.#isKnown(project, usual) || prefixes.some((one) => this.#ends.has(endKey(project, openerIn(usual), one)));
+    return !isOwn && this.#isKnown(project, earlier) ? earlier : usual;
   }
 
   #find(request: NamedRequest, usual: string, opener: string): string {
@@ -138,11 +161,18 @@ export class ConversationNames {
   }
 }
 
-/** Derives the shown id of a conversation from only its first words, session and wire. */
-export function usualShownId(contentId: string, { session, wire }: Pick<NamedRequest, 'session' | 'wire'>): string {
-  const opener = session !== '' ? textHash(session).slice(0, SESSION_CHARS) : wire === 'chat' ? '' : wire;
-  return shownIdOf(contentId, opener);
+/** Derives the shown id of a conversation from only its first words, session, wire, client and run. */
+export function usualShownId(
+  contentId: string,
+  { session, wire, origin }: Pick<NamedRequest, 'session' | 'wire' | 'origin'>,
+): string {
+  if (session !== '') return shownIdOf(contentId, textHash(session).slice(0, SESSION_CHARS));
+  if (origin !== '') return shownIdOf(contentId, lettersOf(textHash(`${wire}\n${origin}`)));
+  return shownIdOf(contentId, wire === 'chat' ? '' : wire);
 }
+
+/** @see ConversationNames */
+export type IsKnown = (project: string, name: string) => boolean;
 
 /** Placeholder for a conversation whose first request this process has not seen. */
 const TAKEN: Opening = { name: '', bytes: -1, sum: 0, atMs: 0, answered: true };

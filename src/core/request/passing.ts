@@ -11,10 +11,10 @@ import { minChars } from './found-text.ts';
 import { bodyToRemember } from './persist.ts';
 import type { PipelineOptions } from './pipeline-options.ts';
 import { always, PRUNE } from './policy.ts';
-import type { PrefixMatch, PrefixMemo, RememberedBody } from './prefix-memo.ts';
+import { isOfSameClient, type PrefixMatch, type PrefixMemo, type RememberedBody } from './prefix-memo.ts';
 import type { AcceptedCuts } from './provider-verdicts.ts';
 import type { ReadStage } from './read.ts';
-import type { IncomingRequest, ReadRequest, StoreState } from './request.ts';
+import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 import { type RewrittenRequest, rewritten } from './rewritten.ts';
 import { applyToBody } from './splice.ts';
 
@@ -83,7 +83,7 @@ export class Passing {
     if (!this.#isPossible || dialect.walk === undefined || scope === undefined) return null;
     const state = this.#stateNow(scope);
     if (state === null || !state.directives.empty) return null;
-    const match = this.#parts.memo.find(body, (known) => this.#isUsable(known, dialect, state));
+    const match = this.#parts.memo.find(body, (known) => this.#isUsable(known, { dialect, scope }, state));
     const from = match?.checkpoint.at ?? 0;
     const remembered = match?.body ?? null;
     const walk = this.#walk;
@@ -115,7 +115,7 @@ export class Passing {
   async parse(incoming: IncomingRequest, { body, state, match: first, read, repeated }: Passed): Promise<Parsed> {
     const { memo, accepted, read: stage } = this.#parts;
     // an earlier request of the conversation may have been parsed in the meantime
-    const later = read ? null : memo.find(incoming.body, (known) => this.#isUsable(known, incoming.dialect, state));
+    const later = read ? null : memo.find(incoming.body, (known) => this.#isUsable(known, incoming, state));
     const request = read ?? asPassed(await stage.run(incoming, ALWAYS_PRUNE, state, later ?? first));
     const { editsBefore: edits, outcomesBefore: outcomes } = request.read;
     const spliced = { body, edits, outcomes, counts: [{ edits: edits.length, outcomes: outcomes.length }] };
@@ -127,10 +127,15 @@ export class Passing {
   }
 
   /** Whether a remembered body may be used without asking the store. */
-  #isUsable(known: RememberedBody, dialect: Dialect, { epoch, directives, now }: StoreState): boolean {
+  #isUsable(
+    known: RememberedBody,
+    { dialect, scope = NO_SCOPE }: Pick<IncomingRequest, 'dialect' | 'scope'>,
+    { epoch, directives, now }: StoreState,
+  ): boolean {
     const age = now - known.storedAtMs;
     return (
       known.dialect === dialect.name &&
+      isOfSameClient(known, scope) &&
       known.directives === directives.version &&
       known.epoch === epoch &&
       age >= 0 &&

@@ -332,9 +332,15 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
     tail: tailOf(body.subarray(last.at), match?.body.tail),
     shownId: read.shownId,
     begins: read.begins,
+    origin: originOf(request),
     isKept: read.scanned.thread,
     head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages }) },
   };
+}
+
+/** See `RememberedBody`. */
+function originOf({ scope, read }: ReadRequest): string {
+  return read.session === '' ? (scope.origin ?? '') : '';
 }
 
 /** A copy of the bytes after the last message, or the earlier copy if it is the same. */

@@ -25,6 +25,8 @@ export interface PipelineOptions {
   readonly isHeldOut?: (shownId: string, project: string) => boolean;
   /** Whether new conversations of a project may belong to the control group. */
   readonly mayHoldOut?: (project: string) => boolean;
+  /** Whether a conversation was stored under this name before the process started. */
+  readonly isKnownConversation?: ((project: string, name: string) => boolean) | undefined;
   /** Directives and observers of segments. If absent, segments are disabled. */
   readonly segments?: SegmentPorts;
   /** Repeats the shortened tools of conversations of earlier versions. */

@@ -16,7 +16,7 @@ import { ALWAYS_PRUNE, type Parsed, type Passed, Passing } from './passing.ts';
 import { bodyToRemember, PersistStage, slideExpiry } from './persist.ts';
 import type { PipelineOptions } from './pipeline-options.ts';
 import type { Policies } from './policy.ts';
-import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
+import { isOfSameClient, type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import { AcceptedCuts, AnsweredConversations } from './provider-verdicts.ts';
 import { ReadStage } from './read.ts';
 import { type IncomingRequest, NO_SCOPE, type PersistedRequest, type ReadRequest, type StoreState } from './request.ts';
@@ -63,7 +63,7 @@ export class RequestPipeline {
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#late = new LateRecords(store, onFailure);
     this.#accepted = new AcceptedCuts(this.#late, this.#sent);
-    this.#names = new ConversationNames(options.clock);
+    this.#names = new ConversationNames(options.clock, options.isKnownConversation);
     const counting = segments !== undefined && countsTokens(segments);
     this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns });
     this.#served = new ServedLines({ store, owners });
@@ -324,7 +324,7 @@ export class RequestPipeline {
    * bodies are accepted too.
    */
   #findRemembered(
-    { body, dialect }: IncomingRequest,
+    { body, dialect, scope = NO_SCOPE }: IncomingRequest,
     policies: Policies,
     { epoch, directives, now, failure }: StoreState,
   ): PrefixMatch | null {
@@ -335,7 +335,8 @@ export class RequestPipeline {
         known.dialect === dialect.name &&
         !(policies.bound.history === 're-prune' && known.rawHistory) &&
         (failure !== null ||
-          (known.directives === directives.version &&
+          (isOfSameClient(known, scope) &&
+            known.directives === directives.version &&
             known.epoch === epoch &&
             now >= known.storedAtMs &&
             now - known.storedAtMs < trustMs)),

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../../wires/dialects/dialect.ts';
 import type { Conversation } from '../../wires/goal/conversation.ts';
 import { keyOf, meaningOf } from '../hash.ts';
-import type { HeadSums } from '../ports/segments.ts';
+import type { HeadSums, RequestScope } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 
 /** The outcome for one text, as it appears in the request's report. */
@@ -63,6 +63,8 @@ export interface RememberedBody {
   /** See `ReadBody`. */
   readonly shownId: string;
   readonly begins: boolean;
+  /** See `RequestScope`; a client that names no session has conversations of its own. */
+  readonly origin: string;
   /** See `RewrittenRequest`. */
   readonly isKept: boolean;
   readonly head: HeadSums;
@@ -72,6 +74,14 @@ export interface RememberedBody {
 export interface PrefixMatch {
   readonly body: RememberedBody;
   readonly checkpoint: Checkpoint;
+}
+
+/** Whether a body was remembered for this client, or names its session. */
+export function isOfSameClient(
+  { origin }: Pick<RememberedBody, 'origin'>,
+  scope: Pick<RequestScope, 'origin'>,
+): boolean {
+  return origin === '' || origin === (scope.origin ?? '');
 }
 
 /** Bodies are grouped by this many leading bytes before they are compared. */

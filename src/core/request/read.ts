@@ -236,9 +236,19 @@ export class ReadStage {
   ): Pick<ReadBody, 'session' | 'shownId'> {
     const { messages, outside, previous } = scanned;
     const session = sessionOf(sessions, { body, messages, outside });
-    const { project, requestId } = scope;
+    const { project, requestId, origin = '' } = scope;
     const sum = read.begins ? crc32(body) : 0;
-    const about = { bytes: body.length, sum, project, requestId, session, previous, purpose, wire: dialect.name };
+    const about = {
+      bytes: body.length,
+      sum,
+      project,
+      requestId,
+      session,
+      origin,
+      previous,
+      purpose,
+      wire: dialect.name,
+    };
     const shownId = this.#options.names.nameOf({ ...about, ...read });
     return { session, shownId };
   }
@@ -250,7 +260,8 @@ export class ReadStage {
   ): (requestId: string) => string {
     const { names } = this.#options;
     const sum = begins ? crc32(body) : 0;
-    const about = { bytes: body.length, sum, project: scope.project, session, previous, purpose, wire: dialect.name };
+    const { project, origin = '' } = scope;
+    const about = { bytes: body.length, sum, project, session, origin, previous, purpose, wire: dialect.name };
     return (requestId) => names.nameOf({ ...about, requestId, prefixes, contentId, begins });
   }
 }

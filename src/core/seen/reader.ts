@@ -238,7 +238,7 @@ export class SeenReader {
    * Reads the messages before `first` again, because the request was forwarded unparsed, or an observer could not store
    * its results.
    */
-  async #reread({ body, dialect }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
+  async #reread({ body, dialect, scope }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
     const { messages, first } = read;
     const texts = first === messages.length ? new BodyTexts(body) : read.texts;
     const conversation = beginning(read);
@@ -253,7 +253,9 @@ export class SeenReader {
       return true;
     })();
     while ((await turns.run(() => advanceFor(reading, REREAD_MS))) === null);
-    const shownId = read.shownId || usualShownId(conversation.id, { session: read.session, wire: dialect.name });
+    const { origin = '' } = scope;
+    const shownId =
+      read.shownId || usualShownId(conversation.id, { session: read.session, wire: dialect.name, origin });
     return { ...read, shownId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
   }
 }

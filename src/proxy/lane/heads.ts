@@ -27,7 +27,7 @@ type HeaderUse = 'read' | 'unusual' | 'ignored';
 
 const READ = new Set(
   (
-    'host origin sec-fetch-site authorization x-api-key api-key x-goog-api-key user-agent chatgpt-account-id anthropic-beta ' +
+    'host origin sec-fetch-site authorization x-api-key api-key x-goog-api-key user-agent x-title chatgpt-account-id anthropic-beta ' +
     'x-claude-code-session-id session_id session-id conversation_id x-session-affinity x-session-id x-opencode-session'
   ).split(' '),
 );
