@@ -1,10 +1,13 @@
 import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import { isFailed } from '../../src/base/failed-result.ts';
+import { keyOf, textHash } from '../../src/core/hash.ts';
 import type { HeadSums } from '../../src/core/ports/segments.ts';
+import { keptId } from '../../src/core/recall/kept-text.ts';
 import { checksumsOf } from '../../src/core/request/head-sums.ts';
 import type { RewrittenRequest } from '../../src/core/request/rewritten.ts';
 import { givenOutMark } from '../../src/core/result-marks.ts';
+import { messageSegmentId, stashId } from '../../src/core/segments/text-segments.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -111,6 +114,60 @@ describe('a conversation that continues after its cache has expired', () => {
     }
     const other = await new Replica({ cold: 'on', minPruneChars: 1e9, clock, store }).send(session.work.messages);
     expect(other.body.equals(cold.body)).toBe(true);
+  });
+
+  it.each<[string, string, object, string, number]>([
+    ['a file that was whole', 'read_file', { path: 'src/big.ts' }, sourceFile(40, 1), 1e9],
+    ['a file whose lines were cut', 'read_file', { path: 'src/big.ts' }, sourceFile(300, 2), 4_000],
+    ['a log that was whole', 'bash', { command: 'npm start' }, serverLog(60), 1e9],
+    ['a log whose lines were cut', 'bash', { command: 'npm start' }, serverLog(400), 4_000],
+    [
+      'a search that was whole',
+      'grep',
+      { pattern: 'x' },
+      Array.from({ length: 80 }, (_, i) => `src/a.ts:${i}:x${i}`).join('\n'),
+      1e9,
+    ],
+  ])(
+    'names in its marker the id under which a search finds the result: %s',
+    async (_, tool, args, text, minPruneChars) => {
+      const session = new Session({ minPruneChars });
+      session.work.tool(tool, args, text, 'First this.');
+      const index = session.work.messages.length - 1;
+      const [earlier] = markersIn(contentOf(messagesOf((await session.send()).body), index));
+      expect(earlier !== undefined).toBe(minPruneChars < 1e9);
+      session.read(14);
+      await session.send();
+      const cold = await session.pause(31).send();
+      expect(aside(cold)).toContain(index);
+      const [marker] = markersIn(contentOf(messagesOf(cold.body), index));
+      expect(marker?.pruneId).toBe(earlier?.pruneId ?? keptId(textHash(text)));
+      expect(await session.replica.store.findOriginal(marker?.pruneId ?? '')).toBe(text);
+    },
+  );
+
+  it('keeps the marker that an earlier version stored', async () => {
+    const [clock, store] = [manualClock(), openStore()];
+    const session = new Session({ clock, store }).read(14);
+    await session.send();
+    const cold = await session.pause(31).send();
+    const index = aside(cold)[0] ?? -1;
+    const text = contentOf(session.work.messages, index);
+    const id = messageSegmentId('tool', String(session.work.messages[index]?.tool_call_id), textHash(text));
+    const key = keyOf('aside', 'default', id);
+    const stored = (await store.findDecisions([key])).get(key);
+    expect(stored).toBeDefined();
+    // a store in which the decision has the id of that version
+    const other = openStore();
+    const pruneId = stashId('default', id);
+    if (stored) await other.commit({ decisions: [{ decision: { ...stored, pruneId }, text }], touch: [] }, 0);
+    const later = new Session({ clock, store: other });
+    later.work.messages.splice(0, later.work.messages.length, ...session.work.messages);
+    clock.now -= 31 * MINUTE;
+    await later.send();
+    const sent = await later.pause(31).send();
+    const [marker] = markersIn(contentOf(messagesOf(sent.body), index));
+    expect(marker?.pruneId).toBe(pruneId);
   });
 
   it.skipIf(!hasPostgres)('gets one decision for all replicas, even if two decide at once', async () => {

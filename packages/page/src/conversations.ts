@@ -164,8 +164,9 @@ async function textOf(
   pruneIds: readonly string[],
 ): Promise<Omit<TextOfTurn, 'asked'>> {
   const { id, row, ordinal, role, type, effect, tool, path, startLine, endLine, tokens, lines, directed } = segment;
-  const stash = directed === 'stash' || directed === 'aside' ? stashId(project, id) : null;
   const found = await Promise.all(pruneIds.map((pruneId) => store.findPrune(pruneId)));
+  const stash = directed === 'stash' || directed === 'aside' ? stashId(project, id) : null;
+  const aside = directed === 'aside' ? (found.find((prune) => prune !== null)?.decision.pruneId ?? null) : null;
   const cuts = found.flatMap((prune): CutShown[] => {
     const pruneId = prune?.decision.pruneId;
     if (!prune || !pruneId || prune.decision.cuts.length === 0) return [];
@@ -175,7 +176,7 @@ async function textOf(
   return {
     ...{ id, row, ordinal, turn: segment.firstTurn, role, type, effect, tool, path, startLine, endLine },
     ...{ tokens, lines, atMs: segment.createdMs, directed, left: segment.seenTurn < baseTurn, cuts },
-    stash: stash !== null && (await store.findPrune(stash)) !== null ? stash : null,
+    stash: stash !== null && (await store.findPrune(stash)) !== null ? stash : cuts.length === 0 ? aside : null,
   };
 }
 

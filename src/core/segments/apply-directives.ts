@@ -5,10 +5,11 @@ import type { CutWhole, Job } from '../decide/decision.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectiveAction, DirectivesView, Step } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
+import { keptId } from '../recall/kept-text.ts';
 import type { BodyTexts, FoundText } from '../request/found-text.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
-import { holds, segmentsIn, stashId, stashKey, type TextSegment } from './text-segments.ts';
+import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
 /** Used if segments are disabled, or the project's directives cannot be read. */
 export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
@@ -108,8 +109,8 @@ function cutWholeOf(
   const { id } = segment;
   if (action === 'delete') return { key: keyOf('delete', project, id), reason: deleted, kind: 'deleted', always: true };
   if (action === 'stash') return { key: stashKey(project, id), reason: stashed, kind: 'stashed', always: false };
-  // an earlier cut becomes part of the single marker
-  const pruneId = earlier?.pruneId ?? stashId(project, id);
+  // an earlier cut becomes part of the single marker; any other text has the id under which a search finds it
+  const pruneId = earlier?.pruneId ?? keptId(segment.textHash);
   const key = keyOf('aside', project, id);
   return { key, pruneId, reason: stashed, kind: 'aside', always: false, tokensShown: earlier?.tokensAfter };
 }

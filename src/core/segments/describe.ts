@@ -119,7 +119,9 @@ function describe(
 ): SeenSegment {
   const { id, text, messageIndex, role } = segment;
   const made = found.flatMap((one) => decisionOf(one) ?? []);
-  const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => pruneId !== stashId(project, id));
+  const kept = role === 'tool' ? keptIds(segment.source) : [];
+  const own = new Set([stashId(project, id), ...kept]);
+  const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => !own.has(pruneId));
   const effect = effectOf(segment, source);
   const path = segment.file ? segment.path : source.path;
   // usually the segment equals the decided text, whose lines and tokens are already counted
@@ -143,7 +145,7 @@ function describe(
     edited: FAILED.test(text.slice(0, 300)) ? [] : source.edited,
     exempt: source.exempt || containsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
     directed: directives.of(id, messageIndex, steps.scopes),
-    pruneIds: role === 'tool' ? [...pruneIds, ...keptIds(segment.source)] : pruneIds,
+    pruneIds: [...pruneIds, ...kept],
     hashes: [segment.textHash, ...found.map(({ job }) => job.textHash)],
     copies: made.flatMap(({ copies = [] }) => copies),
   };
