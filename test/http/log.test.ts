@@ -33,7 +33,7 @@ describe('the log', () => {
       completionTokens: 7,
       status: 200,
     });
-    expect(first?.conversationId).toMatch(/^[0-9a-f]{32}$/);
+    expect(first?.conversationId).toMatch(/^[g-v]{12}-[0-9a-f]{32}$/);
     expect(first?.pruneIds).toEqual([expect.stringMatching(/^prn_[0-9A-Z]{12}$/)]);
     expect(Number(first?.tokensBefore) - Number(first?.tokensAfter)).toBe(first?.tokensSaved);
     expect(first?.tokensSaved).toBe(Number(answer.headers.get('x-mcp-pruner-tokens-saved')));

@@ -225,6 +225,6 @@ describe('a first request that failed', () => {
     const ids = requests.map(({ conversationId }) => conversationId);
     expect(new Set(ids).size).toBe(2);
     expect(ids.filter((id) => id === ids[0])).toHaveLength(4);
-    expect(shown.map(({ bill }) => bill?.requests)).toEqual([2, 2]);
+    expect(shown.map(({ bill }) => bill?.requests)).toEqual([4, 4]);
   });
 });

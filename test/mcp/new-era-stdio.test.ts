@@ -70,6 +70,21 @@ describe('protocol version 2026-07-28 on stdio', () => {
     expect(faults).toEqual([]);
   });
 
+  it('answers -32601 to lists that it does not announce, and lists what it announces', async () => {
+    const resources: Method = () => ({ resources: [{ uri: 'sc://a', name: 'a' }] });
+    const plain = open();
+    const listing = open({ methods: { 'resources/list': resources }, capabilities: { resources: {} } });
+    const methods = ['prompts/list', 'prompts/get', 'resources/list', 'resources/templates/list', 'resources/read'];
+    for (const [i, method] of methods.entries()) {
+      plain.send(i + 10, method);
+      expect(JSON.parse((await plain.lines(`"id":${i + 10}`))[0] ?? '')).toMatchObject({ error: { code: -32601 } });
+    }
+    listing.send(20, 'prompts/list');
+    listing.send(21, 'resources/list');
+    expect(JSON.parse((await listing.lines('"id":20'))[0] ?? '')).toMatchObject({ error: { code: -32601 } });
+    expect((await listing.lines('"id":21'))[0]).toContain('sc://a');
+  });
+
   it('echoes ids digit for digit, and answers both of two requests with the same id', async () => {
     const { send, lines } = open();
     for (const id of ['9007199254740993', '7', '7']) send(id, 'tools/list');

@@ -69,7 +69,8 @@ describe('protocol version 2026-07-28 at POST /rpc', () => {
 
   it('answers only methods that it announces, and rejects others with 404', async () => {
     const server = await startRpcServer();
-    for (const method of ['prompts/list', 'resources/list', 'nothing', 'initialize', 'ping']) {
+    const absent = ['prompts/list', 'prompts/get', 'resources/list', 'resources/templates/list', 'resources/read'];
+    for (const method of [...absent, 'nothing', 'initialize', 'ping']) {
       const { status, json } = await call(server, method);
       expect([method, status, json.error]).toMatchObject([method, 404, { code: -32601 }]);
     }

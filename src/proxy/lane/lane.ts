@@ -115,8 +115,8 @@ export class Lane {
     // summaries are looked up on the usual way
     if (options.seams?.concerns(context.scope.project, false) === true) return null;
     try {
-      const { project, task, client, agent } = context.scope;
-      const scope = { project, task, requestId, client, agent };
+      const { project, task, client, agent, origin } = context.scope;
+      const scope = { project, task, requestId, client, agent, origin };
       const { sessions } = context;
       return rewriter.pass(body, options.dialect, { scope, sessions, sender: context, model: to.operation.model });
     } catch (cause) {
