@@ -64,7 +64,11 @@ export function contextOf(
     viewer,
     keyId,
     scope: {
-      ...{ project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client, agent },
+      project,
+      task: nameIn(headers['x-mcp-pruner-task']),
+      requestId,
+      client,
+      agent,
       origin: originOf(client, nameIn(headers[TITLE]), runOf(req)),
     },
     childId: ownAdmissions.get(req)?.childId ?? null,
