@@ -105,9 +105,9 @@ export class ConversationNames {
     const usual = usualShownId(contentId, request);
     if (begins || request.session !== '' || request.origin === '') return usual;
     const earlier = usualShownId(contentId, { ...request, origin: '' });
-    const isOwn =
-      this.#isKnown(project, usual) || prefixes.some((one) => this.#ends.has(endKey(project, openerIn(usual), one)));
-    return !isOwn && this.#isKnown(project, earlier) ? earlier : usual;
+    if (!this.#isKnown(project, earlier) || this.#isKnown(project, usual)) return usual;
+    const opener = openerIn(usual);
+    return prefixes.some((one) => this.#ends.has(endKey(project, opener, contentId, one))) ? usual : earlier;
   }
 
   #find(request: NamedRequest, usual: string, opener: string): string {
@@ -167,8 +167,20 @@ export function usualShownId(
   { session, wire, origin }: Pick<NamedRequest, 'session' | 'wire' | 'origin'>,
 ): string {
   if (session !== '') return shownIdOf(contentId, textHash(session).slice(0, SESSION_CHARS));
-  if (origin !== '') return shownIdOf(contentId, lettersOf(textHash(`${wire}\n${origin}`)));
+  if (origin !== '') return shownIdOf(contentId, openerOf(wire, origin));
   return shownIdOf(contentId, wire === 'chat' ? '' : wire);
+}
+
+const openers = new BoundedMap<string, string>(1_000);
+
+/** The beginning of the names of a client's conversations on a wire. */
+function openerOf(wire: string, origin: string): string {
+  const key = `${wire}\n${origin}`;
+  const known = openers.get(key);
+  if (known !== undefined) return known;
+  const opener = lettersOf(textHash(key));
+  openers.set(key, opener);
+  return opener;
 }
 
 /** @see ConversationNames */
