@@ -57,7 +57,7 @@ async function played(headers: Record<string, string>) {
   const lines = await proxy.requestLines(5);
   const metrics = await until(async () => {
     const page = await (await fetch(`${proxy.url}/metrics`)).text();
-    return page.includes('mcp_pruner_dollars_total{') && page;
+    return page.includes('mcp_pruner_dollars_total{') && page.includes('ledger_queued_requests 0') && page;
   });
   await proxy.stop();
   const store = openStore(proxy.dbPath);

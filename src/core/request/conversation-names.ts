@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import {
   BRANCH_CHARS,
@@ -129,7 +130,7 @@ export class ConversationNames {
       if (isRetry || (same === undefined && known?.isWhole === false && opening.name === known.name)) same = opening;
       if (isRetry) break;
     }
-    const branch = openings.length === 0 ? '' : textHash(requestId).slice(0, BRANCH_CHARS);
+    const branch = openings.length === 0 ? '' : crc32(requestId).toString(16).padStart(BRANCH_CHARS, '0');
     const name = same?.name ?? shownIdOf(contentId, opener, branch);
     const came: Opening = { name, bytes, sum, atMs, answered: false };
     const others: Opening[] = [];

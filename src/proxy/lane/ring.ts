@@ -31,9 +31,8 @@ export interface RingOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A lone record is reported after this time; further ones at most once a second, together. */
-const LONE_MS = 25;
-const TOGETHER_MS = 1_000;
+/** Records are reported together after this time. Records that wait longer outlive two collections, and are promoted. */
+const TOGETHER_MS = 25;
 /** With more records or bytes, they are reported at once. */
 const MAX_RECORDS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -88,8 +87,8 @@ interface Settled {
 }
 
 /**
- * The records of requests that have ended, until they are reported: about once a second, in order. Only then is the
- * body of a request that took the lane parsed, handed to the observers and remembered.
+ * The records of requests that have ended, until they are reported, in order. Only then is the body of a request that
+ * took the lane parsed, handed to the observers and remembered.
  */
 export class Ring {
   readonly #options: RingOptions;
@@ -100,7 +99,6 @@ export class Ring {
   #settling: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #draining: Promise<void> | null = null;
-  #drainedAt = Number.NEGATIVE_INFINITY;
   readonly #repeated = new WeakMap<RememberedBody, Repeated>();
 
   constructor(options: RingOptions) {
@@ -129,8 +127,7 @@ export class Ring {
     this.#bytes += record.heldBytes;
     this.#options.behind.wake();
     if (this.#records.length >= MAX_RECORDS || this.#bytes >= MAX_BYTES) void this.drain();
-    else if (performance.now() - this.#drainedAt >= TOGETHER_MS)
-      this.#timer ??= setTimeout(() => void this.drain(), LONE_MS).unref();
+    else this.#timer ??= setTimeout(() => void this.drain(), TOGETHER_MS).unref();
   }
 
   /** Reports a request whose client disconnected before its body was complete. */
@@ -180,7 +177,6 @@ export class Ring {
     if (this.#records.length === 0) return;
     this.#draining = this.#drain().finally(() => {
       this.#draining = null;
-      this.#drainedAt = performance.now();
     });
     await this.#draining;
   }

@@ -34,7 +34,7 @@ export class Statements {
   each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Row[] {
     const returned: Row[] = [];
     for (let at = 0; at < rows.length; ) {
-      const { count, text } = this.#atOnce(sql, rows.length - at);
+      const { count, text } = this.#atOnce(sql, rows.length - at, rows[at]?.length ?? 0);
       const values: unknown[] = [];
       for (let row = at; row < at + count; row++) {
         for (const value of rows[row] ?? []) values.push(Array.isArray(value) ? JSON.stringify(value) : value);
@@ -48,8 +48,8 @@ export class Statements {
   }
 
   /** Number of rows in the next statement (a power of two, so that few statements are prepared), and its text. */
-  #atOnce(sql: string, rows: number): { readonly count: number; readonly text: string } {
-    const power = Math.min(MOST_ROWS_POWER, Math.floor(Math.log2(rows)));
+  #atOnce(sql: string, rows: number, columns: number): { readonly count: number; readonly text: string } {
+    const power = Math.floor(Math.log2(Math.max(1, Math.min(rows, MOST_VALUES / columns))));
     const texts = this.#many.get(sql) ?? [sql];
     this.#many.set(sql, texts);
     const text = texts[power] ?? manyRows(sql, 2 ** power);
@@ -105,8 +105,11 @@ export class Statements {
   }
 }
 
-/** Base-2 logarithm of the maximum number of rows per statement. */
-const MOST_ROWS_POWER = 6;
+/**
+ * Maximum number of values per statement. Several narrow rows at once take two thirds of the CPU of single ones; wide
+ * rows (a turn has 29 columns) take up to twice as much.
+ */
+const MOST_VALUES = 128;
 
 /** Converts a value for SQLite. */
 function stored(value: unknown): unknown {
