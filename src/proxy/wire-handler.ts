@@ -98,14 +98,16 @@ export class WireHandler {
     const { heads, dialect, modeOf, traces, signing, isForeign, seams } = this.#options;
     const { operation } = to;
     if (!heads || traces || signing || dialect.walk === undefined) return;
-    if (operation.purpose !== 'generate' || operation.open || context.isOff || context.childId !== null) return;
+    if (operation.purpose !== 'generate' || operation.open || context.childId !== null) return;
     const { enabled, shadow } = modeOf(context.scope.project);
     const door = admitted.get(req);
-    if (!enabled || shadow || (door && !door.renew) || isForeign(req.headers)) return;
+    const isOff = !enabled || context.isOff;
+    if (isOff ? dialect.verifiesHistory !== 'never' : shadow) return;
+    if ((door && !door.renew) || isForeign(req.headers)) return;
     if (seams && asksForSeams(req)) return;
     if (meters.has(req) || tapOf(res) || isMasked(res)) return;
     const begun = begunOf(context, req.headers);
-    heads.add(req, { context, to, options: this.#options, begun, renew: door?.renew });
+    heads.add(req, { context, to, options: this.#options, begun, isOff, renew: door?.renew });
   }
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { WireHandler } from '../../src/proxy/wire-handler.ts';
 import { chatBody, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -48,6 +49,7 @@ async function played(headers: Record<string, string>) {
   const upstream = await answers();
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CORRECTIONS: '' } });
   const calls = decided();
+  const handle = vi.spyOn(WireHandler.prototype, 'handle').mockClear();
   const saved: (string | null)[] = [];
   for (const messages of turns()) {
     const answer = await proxy.chat(chatBody(messages), headers);
@@ -67,6 +69,7 @@ async function played(headers: Record<string, string>) {
   const events = await store.events({ fromSeq: 0, limit: 999 });
   return {
     calls: calls(),
+    handled: handle.mock.calls.length,
     bodies: upstream.requests.map(({ body }) => String(body)),
     saved,
     lines,
@@ -75,6 +78,32 @@ async function played(headers: Record<string, string>) {
     sums,
     events,
   };
+}
+
+/** Expects that two servers have forwarded, logged, billed and counted the same. */
+function expectSame(lane: Awaited<ReturnType<typeof played>>, usual: typeof lane): void {
+  expect(lane.bodies).toEqual(usual.bodies);
+  expect(lane.saved).toEqual(usual.saved);
+  const plain = (line: object) => Object.entries(line).filter(([field]) => !/^(?:time|requestId|.*Ms)$/.test(field));
+  expect(lane.lines.map(plain)).toEqual(usual.lines.map(plain));
+  const bills = (of: typeof lane) => of.billed.map(({ requestId: _id, atMs: _at, ...bill }) => bill);
+  expect(bills(lane)).toHaveLength(5);
+  expect(bills(lane)).toEqual(bills(usual));
+  const withoutDeviation = (of: typeof lane) =>
+    of.sums.map(({ value, ...sum }) => ({ ...sum, value: value.toFixed(9) }));
+  expect(withoutDeviation(lane)).toEqual(withoutDeviation(usual));
+  const happened = (of: typeof lane) =>
+    of.events.map(({ kind, payload: { total_ms: _ms, ...payload } }) => [kind, payload]);
+  expect(happened(lane)).toEqual(happened(usual));
+  const counted = ({ metrics }: typeof lane) =>
+    metrics
+      .split('\n')
+      .filter((line) =>
+        /^mcp_pruner_(?:requests|dollars|tokens|provider|prunes|candidates|fallbacks|first_byte_seconds_count)/.test(
+          line,
+        ),
+      );
+  expect(counted(lane)).toEqual(counted(usual));
 }
 
 describe('a request in which nothing is to be decided', () => {
@@ -94,32 +123,20 @@ describe('a request in which nothing is to be decided', () => {
   it('repeats the cuts of its history, and leaves behind what a request of the usual way leaves', async () => {
     const [lane, usual] = [await played({}), await played(USUAL_WAY)];
     expect([lane.calls, usual.calls]).toEqual([1, 5]);
-    expect(lane.bodies).toEqual(usual.bodies);
-    expect(lane.saved).toEqual(usual.saved);
+    expectSame(lane, usual);
     expect(Number(lane.saved.at(-1))).toBeGreaterThan(500);
     const [first, ...rest] = lane.bodies.map((body) => Buffer.from(body));
     for (const body of rest)
       expect(body.subarray(0, messageBytes(first ?? body).length)).toEqual(messageBytes(first ?? body));
-    const plain = (line: object) => Object.entries(line).filter(([field]) => !/^(?:time|requestId|.*Ms)$/.test(field));
-    expect(lane.lines.map(plain)).toEqual(usual.lines.map(plain));
-    const bills = (of: typeof lane) => of.billed.map(({ requestId: _id, atMs: _at, ...bill }) => bill);
-    expect(bills(lane)).toHaveLength(5);
-    expect(bills(lane)).toEqual(bills(usual));
-    const withoutDeviation = (of: typeof lane) =>
-      of.sums.map(({ value, ...sum }) => ({ ...sum, value: value.toFixed(9) }));
-    expect(withoutDeviation(lane)).toEqual(withoutDeviation(usual));
-    const happened = (of: typeof lane) =>
-      of.events.map(({ kind, payload: { total_ms: _ms, ...payload } }) => [kind, payload]);
-    expect(happened(lane)).toEqual(happened(usual));
-    const counted = ({ metrics }: typeof lane) =>
-      metrics
-        .split('\n')
-        .filter((line) =>
-          /^mcp_pruner_(?:requests|dollars|tokens|provider|prunes|candidates|fallbacks|first_byte_seconds_count)/.test(
-            line,
-          ),
-        );
-    expect(counted(lane)).toEqual(counted(usual));
+  });
+
+  it('leaves behind the same if pruning is switched off for it', async () => {
+    const off = { 'x-mcp-pruner': 'off' };
+    const [lane, usual] = [await played(off), await played({ ...off, ...USUAL_WAY })];
+    expect([lane.handled, usual.handled]).toEqual([1, 5]);
+    expectSame(lane, usual);
+    expect(lane.bodies).toEqual(turns().map((messages) => String(chatBody(messages))));
+    expect(lane.lines.at(-1)).toMatchObject({ model: 'gpt-test', tokensSaved: 0 });
   });
 
   it('is reported before the server ends', async () => {

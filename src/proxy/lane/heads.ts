@@ -13,6 +13,8 @@ export interface Admission {
   readonly to: ModelDestination;
   readonly options: WireOptions;
   readonly begun: BegunRequest;
+  /** Pruning is off: the body is forwarded as it came, and not parsed. */
+  readonly isOff: boolean;
   /** Asks the door of access keys again; absent if no key admitted the request. */
   readonly renew: (() => boolean) | undefined;
 }
@@ -28,12 +30,11 @@ type HeaderUse = 'read' | 'unusual' | 'ignored';
 const READ = new Set(
   (
     'host origin sec-fetch-site authorization x-api-key api-key x-goog-api-key user-agent x-title chatgpt-account-id anthropic-beta ' +
-    'x-claude-code-session-id session_id session-id conversation_id x-session-affinity x-session-id x-opencode-session'
+    'x-claude-code-session-id session_id session-id conversation_id x-session-affinity x-session-id x-opencode-session ' +
+    'x-mcp-pruner'
   ).split(' '),
 );
-const UNUSUAL = new Set(
-  'content-encoding transfer-encoding expect upgrade via te trailer cookie x-mcp-pruner'.split(' '),
-);
+const UNUSUAL = new Set('content-encoding transfer-encoding expect upgrade via te trailer cookie'.split(' '));
 const uses = new Map<string, HeaderUse>();
 
 function useOf(field: string): HeaderUse {

@@ -27,7 +27,7 @@ export class LaneExchange implements UpstreamRequest {
   /** Set if the request repeats a remembered body. */
   readonly repeated: RememberedBody | null;
   readonly forwardedOriginal: boolean;
-  /** Needed to parse the request afterwards; `null` once nothing more has to be parsed. */
+  /** Needed to parse the request afterwards; `null` if it is not parsed, or not any more. */
   passed: Passed | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -40,7 +40,7 @@ export class LaneExchange implements UpstreamRequest {
   totalMs = 0;
   firstByteMs: number | null = null;
   readonly pruneMs: number;
-  /** The received body, as long as `passed`. */
+  /** The received body, until it was parsed. */
   received: Buffer | null;
   #body: Buffer | null;
   #tap: AnswerTap | null = null;
@@ -51,26 +51,32 @@ export class LaneExchange implements UpstreamRequest {
     req: IncomingMessage,
     admission: Admission,
     requestId: string,
-    passed: Passed,
+    passed: Passed | null,
     about: { readonly received: Buffer; readonly startedAt: number; readonly pruneMs: number },
   ) {
     const { to, options, begun } = admission;
     this.path = to.path;
     this.headers = requestHeaders(req.rawHeaders);
-    this.extraHeaders = ['x-mcp-pruner-request-id', requestId, 'x-mcp-pruner-tokens-saved', String(passed.tokensSaved)];
+    this.extraHeaders = [
+      'x-mcp-pruner-request-id',
+      requestId,
+      'x-mcp-pruner-tokens-saved',
+      String(passed?.tokensSaved ?? 0),
+    ];
     this.errorBody = options.dialect.error;
     this.admission = admission;
     this.requestId = requestId;
-    this.repeated = passed.repeated;
-    this.forwardedOriginal = passed.body === about.received;
+    const body = passed?.body ?? about.received;
+    this.repeated = passed?.repeated ?? null;
+    this.forwardedOriginal = body === about.received;
     this.passed = passed;
     this.bytesIn = about.received.length;
-    this.bytesOut = passed.body.length;
+    this.bytesOut = body.length;
     this.watched = options.answers?.begin({ ...begun, requestId });
     this.startedAt = about.startedAt;
     this.pruneMs = about.pruneMs;
     this.received = about.received;
-    this.#body = passed.body;
+    this.#body = body;
   }
 
   get body(): Buffer | null {

@@ -30,9 +30,9 @@ interface Received {
 }
 
 /**
- * The short way of a request in which nothing is to be decided: no promise, no queue, no look-up. It takes a request
- * whose head was admitted before, reads its body, and asks the pipeline whether the body passes. If not, it puts the
- * body back, and the request goes the usual way.
+ * The short way of a request in which nothing is to be decided, or for which pruning is off: no promise, no queue, no
+ * look-up. It takes a request whose head was admitted before, reads its body, and asks the pipeline whether the body
+ * passes. If not, it puts the body back, and the request goes the usual way.
  */
 export class Lane {
   readonly #options: LaneOptions;
@@ -95,8 +95,8 @@ export class Lane {
     const { context, to } = admission;
     const beganAt = performance.now();
     const requestId = newRequestId();
-    const passed = this.#pass(admission, requestId, body);
-    if (passed === null) return false;
+    const passed = admission.isOff ? null : this.#pass(admission, requestId, body);
+    if (passed === null && !admission.isOff) return false;
     const pruneMs = performance.now() - beganAt;
     const exchange = new LaneExchange(req, admission, requestId, passed, { received: body, startedAt, pruneMs });
     const ended = begin(context.run);

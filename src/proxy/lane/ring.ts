@@ -10,6 +10,7 @@ import type { SeenReader } from '../../core/seen/reader.ts';
 import { type FallbackCode, reasonOf } from '../../errors/errors.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
+import { askedIn } from '../doors/asked-model.ts';
 import { againFacts, factsOf, factsOfUnread } from '../report/ledger-facts.ts';
 import type { Reporter } from '../report/report.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
@@ -236,22 +237,25 @@ export class Ring {
     const { admission, requestId, passed, received, forwardedOriginal } = record;
     const { context, options, to } = admission;
     const fallbacks = fallbacksOf(record);
-    if (passed === null || received === null) throw new Error('the body was released too early');
-    const parsed = await rewriter.passed(this.#incoming(record, received), passed).catch((cause: unknown) => {
-      fallbacks.push(reasonOf(cause));
-      onFailure(reasonOf(cause), cause, { requestId });
-      return null;
-    });
+    if (received === null || (passed === null && !admission.isOff)) throw new Error('the body was released too early');
+    if (passed === null) this.#observe(admission, received);
+    const parsed =
+      passed &&
+      (await rewriter.passed(this.#incoming(record, received), passed).catch((cause: unknown) => {
+        fallbacks.push(reasonOf(cause));
+        onFailure(reasonOf(cause), cause, { requestId });
+        return null;
+      }));
     record.release();
     const rewritten = parsed?.rewritten ?? null;
     if (rewritten !== null && writesMarker(rewritten)) fallbacks.push('marker_written' satisfies FallbackCode);
     const { scope, caller, keyId } = context;
-    const model = rewritten ? undefined : to.operation.model;
+    const model = rewritten ? undefined : (to.operation.model ?? askedIn(received).models[0]);
     const of = { project: scope.project, wire: options.dialect.name, cloud: options.cloud, keyId, client: scope.agent };
     const about = { requestId, forwardedOriginal, caller, model, ...of };
     const billed = rewritten ? factsOf(rewritten, about) : factsOfUnread(about, record.bytesIn);
-    const content = contentOf(rewritten);
-    if (passed.repeated && parsed) {
+    const content = rewritten ? contentOf(rewritten) : { ...contentOf(null), model: model ?? '' };
+    if (passed?.repeated && parsed) {
       const nameOf = parsed.rewritten.begins ? parsed.nameOf : null;
       const facts = againFacts(billed, '', '');
       this.#repeated.set(passed.repeated, { admission, content, facts, nameOf, madeMs: clock.nowMs() });
@@ -272,6 +276,16 @@ export class Ring {
     if (record.end?.kind !== 'answered' || !isBilled(record) || hasFailed(answer)) return false;
     this.#options.rewriter.completed(record.admission.context.scope.project, request);
     return true;
+  }
+
+  /** Results are stored even if pruning is off for a request, but not if it is disabled for its project. */
+  #observe({ context, options, to }: Admission, body: Buffer): void {
+    const { seen, hasProjects: isOwned } = this.#options;
+    const { scope, sessions } = context;
+    const { purpose } = to.operation;
+    if (!options.modeOf(scope.project).enabled) return;
+    const about = { body, dialect: options.dialect, scope, purpose, sessions, isOwned };
+    seen?.add({ ...about, keepsResults: true, read: null, segments: null });
   }
 
   /** The request as the pipeline parses it. */
@@ -318,7 +332,7 @@ export class Ring {
       outcomes: content.outcomes,
       newFrom: content.newFrom,
       small: content.small,
-      unexamined: content.unexamined,
+      unexamined: record.admission.isOff ? 'off' : content.unexamined,
       forwardedOriginal: record.forwardedOriginal,
       bytesIn: record.bytesIn,
       bytesOut: record.bytesOut,
