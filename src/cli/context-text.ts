@@ -2,7 +2,8 @@ import { count, plural } from '../base/counts.ts';
 import { hourCacheWords } from '../core/miss-causes.ts';
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../core/ports/context-report.ts';
-import { printable } from './command.ts';
+import { printableLine } from './command.ts';
+import { shortName } from './report/conversations.ts';
 import { money } from './report/words.ts';
 
 const MOST_SHOWN = 10;
@@ -17,7 +18,8 @@ export function contextText({ compactions, cold }: ContextReport): string {
       const what = one.avoided ? 'avoided' : one.compacted_by ? `compacted by ${one.compacted_by}` : 'continues';
       const threshold = one.threshold === null ? 'unknown' : count(one.threshold);
       const lengths = `${count(one.peak_sent)} tokens sent of ${count(one.peak_whole)}, threshold ${threshold}`;
-      lines.push(`  ${printable(one.id).slice(0, 20)}  ${lengths}: ${what}`);
+      const name = shortName({ id: one.id, title: one.title ?? '' });
+      lines.push(`  ${printableLine(name)}  ${lengths}: ${what}`);
     }
   }
   if (cold.requests > 0) lines.push('', `Pauses: ${pauseWords(cold)}`, `  ${hourCacheWords(cold, money)}`);

@@ -6,6 +6,8 @@ import { UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Io, painter, printableLine, textOption } from './command.ts';
 import { withStore } from './open-store.ts';
+import { type NamedConversation, named } from './report/conversations.ts';
+import { money } from './report/words.ts';
 import { table, wrapped } from './table.ts';
 
 /** Maximum number of events read per conversation. */
@@ -49,6 +51,8 @@ interface Explained {
   readonly conversation: string;
   /** First words of the user; `''` if they are not kept. */
   readonly title: string;
+  /** What is known of it; `null` if it had no text that was examined. */
+  readonly about: NamedConversation | null;
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
@@ -83,12 +87,13 @@ async function newestOf(store: Pick<StoreHandle, 'records' | 'events'>): Promise
 
 interface Titled {
   readonly name: string;
-  readonly title: string;
+  readonly about: NamedConversation | null;
 }
 
 async function withTitle({ browse }: Pick<StoreHandle, 'browse'>, name: string): Promise<Titled> {
   const found = await browse.conversations({ words: name, order: 'seen', offset: 0, limit: 50 });
-  return { name, title: found.find((one) => one.name === name)?.opening ?? '' };
+  const known = found.find((one) => one.name === name);
+  return { name, about: known ? named(known) : null };
 }
 
 /** Finds a conversation by the beginning of its id or by words of its title. @throws UserError */
@@ -97,18 +102,18 @@ async function namedBy({ browse }: Pick<StoreHandle, 'browse'>, words: string): 
   const wanted = words.toLowerCase();
   const byName = found.filter(({ name }) => name.startsWith(words));
   const matches = byName.length > 0 ? byName : found.filter(({ opening }) => opening.toLowerCase().includes(wanted));
-  const titles = new Map(matches.map(({ name, opening }) => [name, opening]));
-  const [first, other] = titles;
+  const candidates = new Map(matches.map((one) => [one.name, named(one)]));
+  const [first, other] = candidates;
   if (first === undefined) throw new UserError(`no conversation has ${JSON.stringify(words)} in its id or title`);
-  if (other === undefined) return { name: first[0], title: first[1] };
-  const names = [...titles].slice(0, 5).map(([name, title]) => (title === '' ? name : `${name} (${title})`));
+  if (other === undefined) return { name: first[0], about: first[1] };
+  const names = [...candidates].slice(0, 5).map(([name, { title }]) => (title === '' ? name : `${name} (${title})`));
   throw new UserError(`several conversations match ${words}: ${names.map(printableLine).join(', ')}`);
 }
 
 /** Automatic causes of steps, as opposed to agents and people. */
 const STEPS: ReadonlySet<string> = new Set(['budget', 'payoff', 'cold']);
 
-function explain({ name, title }: Titled, events: readonly StoredEvent[]): Omit<Explained, 'summaries'> {
+function explain({ name, about }: Titled, events: readonly StoredEvent[]): Omit<Explained, 'summaries'> {
   const requests = events.filter(({ kind }) => kind === 'request');
   const leftWhole: Record<string, number> = {};
   for (const { payload } of requests) {
@@ -133,7 +138,8 @@ function explain({ name, title }: Titled, events: readonly StoredEvent[]): Omit<
       const why = String(payload.why ?? payload.by);
       return { atMs: tsMs, results: Number(payload.segments), why };
     });
-  return { conversation: name, title, requests: requests.length, outcomes, steps, leftWhole };
+  const title = about?.title ?? '';
+  return { conversation: name, title, about, requests: requests.length, outcomes, steps, leftWhole };
 }
 
 function textOf(explained: Explained, io: Io): string {
@@ -147,7 +153,7 @@ function textOf(explained: Explained, io: Io): string {
     cuts.length === 0 ? 'nothing cut' : `${plural(cuts.length, 'text')} cut, by about ${count(tokens)} tokens`;
   const head = `${plural(requests, 'request')}; ${cutWords}; ${count(whole)} left whole`;
   const heading = paint('bold', printableLine(title || conversation));
-  const parts = [title === '' ? heading : `${heading}\n${printableLine(conversation)}`, wrapped(head, '', io)];
+  const parts = [[heading, ...placeLines(explained)].join('\n'), wrapped(head, '', io)];
   const days = new Set([...outcomes, ...steps, ...summaries].map(({ atMs }) => isoTime(atMs).slice(0, 10)));
   const at = (ms: number): string => isoTime(ms).slice(days.size > 1 ? 0 : 11);
   if (reasons.length > 0) {
@@ -161,6 +167,16 @@ function textOf(explained: Explained, io: Io): string {
   for (const one of summaries) parts.push(wrapped(summaryLine(one, at), '', io, '  ').trimEnd());
   if (cuts.length > 0) parts.push('', 'mcp-pruner why <prune_id> explains one');
   return `${parts.join('\n')}\n`;
+}
+
+/** The id below a title, and what is known of the conversation. */
+function placeLines({ conversation, title, about }: Explained): string[] {
+  const facts = about === null ? [] : [about.project, about.client, about.model, ...costWords(about)].filter(Boolean);
+  return [title === '' ? '' : conversation, facts.join(', ')].filter(Boolean).map(printableLine);
+}
+
+function costWords({ dollars, saved }: NamedConversation): string[] {
+  return dollars === null ? [] : [`${money(dollars)} spent`, ...(saved === null ? [] : [`${money(saved)} saved`])];
 }
 
 /** Date and time, without the letter between them. */
@@ -183,10 +199,11 @@ function lineOf({ atMs, tool, lines, cut, whole }: Outcome, timeOf: (ms: number)
   return `${at}: ${count(lines - cut.keptLines)} of ${plural(lines, 'line')} cut, ${printableLine(cut.pruneId)}`;
 }
 
-function asJson({ conversation, title, requests, outcomes, steps, summaries, leftWhole }: Explained) {
+function asJson({ conversation, title, about, requests, outcomes, steps, summaries, leftWhole }: Explained) {
   return {
     conversation,
     title,
+    ...(about && { project: about.project, client: about.client, model: about.model, dollars: about.dollars }),
     requests,
     left_whole: leftWhole,
     put_aside: steps.map(({ atMs, results, why }) => ({ at: new Date(atMs).toISOString(), results, why })),

@@ -58,6 +58,7 @@ const CLOSE_PAUSE_MS = 50;
 /** Project and conversation in which a text was cut, and the last price of a new token in its conversation, in dollars. */
 interface Place {
   readonly project: string;
+  readonly model: string;
   readonly conversationId: string;
   readonly entering: number;
 }
@@ -148,14 +149,16 @@ export class Ledger implements LedgerSink, LedgerReader {
     const noted = this.#reported()
       .then(() => this.#behind.flush())
       .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
-      .then(async ([prune, { project, conversationId, entering }]) => {
+      .then(async ([prune, { project, model, conversationId, entering }]) => {
         if (!prune) return;
         const { tool, kind } = prune.decision;
         const about = { atMs: clock.nowMs(), project };
         const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId };
         this.#sums.add(regretSums(about, regret, entering));
         const fields = { regretTokens: tokens, regretDollars: tokens * entering };
-        this.#sums.add({ day: dayOf(about.atMs), project: about.project, slice: 'all', key: '', fields });
+        const day = dayOf(about.atMs);
+        this.#sums.add({ day, project, slice: 'all', key: '', fields });
+        this.#sums.add({ day, project, slice: 'model', key: model, fields });
         this.#behind.soon();
         if (conversationId === '') return;
         await store.addRegret({ project, conversationId }, { tokens, dollars: tokens * entering });
@@ -174,6 +177,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     const price = newest && this.#options.prices.of(newest.model, newest.atMs, newest.cloud);
     return {
       project: place?.project ?? 'default',
+      model: newest?.model ?? '',
       conversationId: place?.conversationId ?? '',
       entering: newest && price ? entering(newest, price) : 0,
     };
@@ -345,8 +349,8 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#dropped += result.dropped;
     for (const [name, state] of result.states) this.#held.set(name, state);
     for (const { turn, entering } of result.billed) {
-      const { conversationId, project } = turn;
-      if (conversationId !== '') this.#places.set(conversationId, { project, conversationId, entering });
+      const { conversationId, project, model } = turn;
+      if (conversationId !== '') this.#places.set(conversationId, { project, model, conversationId, entering });
       onBilled?.(turn);
     }
     for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);

@@ -141,7 +141,8 @@ export class StoredLedger implements LedgerStore {
   async costOf(requestIds: readonly string[]): Promise<RequestsCost> {
     const [row] = await this.#rows.all<RequestsCost>(
       `SELECT count(*) AS requests, count(*) - count(dollars) AS unpriced, coalesce(sum(dollars), 0) AS dollars,
-         coalesce(sum(dollars_without), 0) AS "dollarsWithout" FROM main.ledger_turn WHERE request_id IN LIST(?)`,
+         coalesce(sum(dollars_without - CASE WHEN regret_dollars IS NULL THEN 0 ELSE regret_dollars END), 0) AS "dollarsWithout"
+       FROM main.ledger_turn WHERE request_id IN LIST(?)`,
       [requestIds],
     );
     const { requests = 0, unpriced = 0, dollars = 0, dollarsWithout = 0 } = row ?? {};

@@ -7,8 +7,11 @@ import { describe, expect, it } from 'vitest';
 import { formatSavings } from '../../src/cli/report/status.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
 import { run } from './fake-io.ts';
 
 /** A port of loopback that nobody listens on. */
@@ -51,8 +54,20 @@ describe('mcp-pruner status', () => {
     expect(out.split('\n').filter(({ length }) => length > 60)).toEqual([]);
   });
 
+  it('names the newest conversation by its title, but not in a hook', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const env = { MCP_PRUNER_PORT: new URL(proxy.url).port, MCP_PRUNER_DB_PATH: proxy.dbPath };
+    await (await proxy.chat(chatBody(oneResult(serverLog(300))))).text();
+    const { out } = await until(async () => {
+      const ran = await run(['status'], { env, clock });
+      return ran.out.includes('newest') && ran;
+    });
+    expect(out).toMatch(/ in 7 days; newest: "\w[^"]+" \(default\)\n$/);
+    expect((await run(['status', '--hook'], { env, clock })).out).not.toContain('newest');
+  });
+
   it('reports avoided compactions, and dollars if prices are known', () => {
-    const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, gross: 3.456 };
+    const totals = { requests: 4, unpriced: 0, removedNew: 1_234_567, net: 3.456 };
     const avoided = (count: number) => ({ avoided: count });
     expect(formatSavings({ totals, compactions: avoided(0) })).toBe('1.2M tokens saved ($3.46)');
     expect(formatSavings({ totals, compactions: avoided(1) })).toBe('1.2M tokens saved ($3.46), 1 compaction avoided');

@@ -69,6 +69,17 @@ describe('the reason why a result was left whole', () => {
     const [title = ''] = out.split('\n');
     expect(title).toMatch(/\w \w/);
     expect(out.split('\n')[1]).toBe(id);
+    // its id is only where it is needed: each command names it by its title
+    const shownIn = async (...args: string[]): Promise<string> => (await run(args, { env, clock })).out;
+    expect(await shownIn('report')).toMatch(/Conversations, the newest first[\s\S]*default, agent/);
+    expect(await shownIn('report')).not.toContain(id);
+    expect(JSON.parse(await shownIn('report', '--json'))).toMatchObject({
+      newest: expect.arrayContaining([
+        expect.objectContaining({ id, title: title.trim(), project: 'default', requests: 3 }),
+      ]) as object,
+    });
+    expect(await shownIn('report', '--live', '--once')).toContain(` ${title.slice(0, 20)}`);
+    expect(out.split('\n')[2]).toMatch(/^default, agent/);
     const byTitle = await run(['why', '--conversation', title.slice(2, 20).toUpperCase(), '--json'], { env, clock });
     expect(JSON.parse(byTitle.out)).toMatchObject({ conversation: id, title });
 

@@ -100,8 +100,11 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
     it('adds up the cost of the named requests', async () => {
       const { ledger } = await open();
       const unpriced = { dollars: null, dollarsWithout: null };
-      await ledger.add([aTurn('r1'), aTurn('r2', { dollars: 1, dollarsWithout: 1 }), aTurn('r3', unpriced)], []);
-      const cost = { requests: 2, unpriced: 0, dollars: 1.5, dollarsWithout: 1.75 };
+      await ledger.add(
+        [aTurn('r1'), aTurn('r2', { dollars: 1, dollarsWithout: 1, regretDollars: 0.25 }), aTurn('r3', unpriced)],
+        [],
+      );
+      const cost = { requests: 2, unpriced: 0, dollars: 1.5, dollarsWithout: 1.5 };
       expect(await ledger.costOf(['r1', 'r2', 'r9'])).toEqual(cost);
       expect(await ledger.costOf(['r3'])).toEqual({ requests: 1, unpriced: 1, dollars: 0, dollarsWithout: 0 });
       expect(await ledger.costOf([])).toMatchObject({ requests: 0 });

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readNewest } from '../../src/cli/report/conversations.ts';
 import { pruneIdsIn } from '../../src/core/hash.ts';
 import type { LedgerReport } from '../../src/core/ports/ledger-report.ts';
 import { edition } from '../../src/edition.ts';
@@ -88,6 +89,10 @@ describe('regret', () => {
     expect(report.totals).toMatchObject({ regretTokens, regretDollars });
     expect(await regretOfConversations(proxy)).toEqual([regretTokens]);
     expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
+    // models and conversations add up to the same saving
+    expect(report.models.reduce((sum, { net }) => sum + net, 0)).toBeCloseTo(report.totals.net, 9);
+    const listed = await readNewest(openStore(proxy.dbPath), { sinceMs: 0, limit: 9 });
+    expect(listed.reduce((sum, { saved }) => sum + (saved ?? 0), 0)).toBeCloseTo(report.totals.net, 9);
   });
 
   it('counts in its project and at its price if a line is recovered after a restart', async () => {

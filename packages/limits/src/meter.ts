@@ -1,4 +1,5 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { type Prices, type Rates, ratesFor } from 'mcp-pruner/ledger/prices.ts';
 import type { ContextFigures } from './line-figures.ts';
@@ -115,7 +116,7 @@ export function compactPaysAfter(rates: Rates, tokens: number, isHour: boolean):
   return Math.ceil(cost / (savedTokens * rates.read));
 }
 
-/** Sums up the dollars saved by cuts in a session's conversations, reading each bill once. */
+/** Sums up the dollars saved by cuts in a session's conversations, net of regret, reading each bill but the last once. */
 export class SavedDollars {
   readonly #turns: LedgerStore['turns'];
   readonly #known = new BoundedMap<string, { readonly last: string; readonly dollars: number }>(MAX_SESSIONS);
@@ -137,12 +138,20 @@ export class SavedDollars {
     const after = known === undefined ? {} : { after: known.last };
     const turns =
       conversationId === '' ? [] : await this.#turns({ conversationId, project, limit: MAX_TURNS, ...after });
-    const added = turns.reduce((sum, { dollars, dollarsWithout }) => sum + ((dollarsWithout ?? 0) - (dollars ?? 0)), 0);
-    const dollars = (known?.dollars ?? 0) + added;
-    const last = turns.at(-1)?.requestId;
-    if (last !== undefined) this.#known.set(key, { last, dollars });
-    return dollars;
+    const before = (known?.dollars ?? 0) + savedBy(turns.slice(0, -1));
+    // a later recovery adds its regret to the newest request
+    const last = turns.at(-2)?.requestId;
+    if (last !== undefined) this.#known.set(key, { last, dollars: before });
+    return before + savedBy(turns.slice(-1));
   }
+}
+
+function savedBy(turns: readonly LedgerTurn[]): number {
+  return turns.reduce(
+    (sum, { dollars, dollarsWithout, regretDollars }) =>
+      sum + (dollarsWithout ?? 0) - (dollars ?? 0) - (regretDollars ?? 0),
+    0,
+  );
 }
 
 const MAX_TURNS = 10_000;

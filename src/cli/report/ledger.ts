@@ -16,13 +16,14 @@ import { htmlText } from '../html-text.ts';
 import { withStore } from '../open-store.ts';
 import { readSettings } from '../read-settings.ts';
 import { wrap } from '../table.ts';
+import { type NamedConversation, readNewest, shortName, titled } from './conversations.ts';
 import { sinceDayOf } from './since.ts';
-import { partAsHtml } from './table.ts';
+import { type Part, part, partAsHtml, rowsAsText } from './table.ts';
 import { reportText } from './text.ts';
-import { headline, money, partsOf } from './words.ts';
+import { headline, money, moneyColumn, partsOf } from './words.ts';
 
 /** The report as a self-contained HTML file without scripts; all names are escaped. */
-export function reportHtml(report: LedgerReport, version: string): string {
+export function reportHtml(report: LedgerReport & NewestReport, version: string): string {
   const scope = report.project === null ? 'all projects' : `project ${report.project}`;
   const body = [
     `<h1>What pruning changed</h1><p>Since ${htmlText(report.sinceDay)} (UTC), ${htmlText(scope)}. mcp-pruner ${htmlText(version)}.</p>`,
@@ -31,7 +32,7 @@ export function reportHtml(report: LedgerReport, version: string): string {
       .map(([name, value]) => `<div><dt>${htmlText(name)}</dt><dd>${htmlText(value)}</dd></div>`)
       .join('')}</dl>`,
     daysOf(report),
-    ...partsOf(report).map(partAsHtml),
+    ...[...partsOf(report), conversationsPart(report)].map(partAsHtml),
     `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${report.totals.estimated > 0 ? `, except for ${htmlText(count(report.totals.estimated))} requests with estimated tokens` : ''}. Removed tokens are estimates, scaled by what was reported. "Without pruning" is the bill of the same requests without any cut, with the same cache hits. Gross is that bill minus the dollars spent; regret is the cost of text that was sent again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
@@ -67,6 +68,43 @@ function daysOf({ days }: LedgerReport): string {
   return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: saved by pruning.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
 }
 
+/** Conversations with their titles. */
+interface NewestReport {
+  /** The newest conversations. */
+  readonly newest: readonly NamedConversation[];
+}
+
+/** Maximum number of conversations listed. */
+const MOST_LISTED = 10;
+
+function conversationsPart({ newest: conversations }: NewestReport): Part {
+  const cost = moneyColumn(conversations.flatMap(({ dollars }) => dollars ?? []));
+  const saved = moneyColumn(conversations.flatMap((one) => one.saved ?? []));
+  return part(
+    {
+      title: 'Conversations, the newest first',
+      note: 'mcp-pruner why --conversation <words of its title> explains one.',
+      textColumns: 2,
+    },
+    [
+      ['conversation', shortName],
+      ['project, client, model', ({ project, client, model }) => [project, client, model].filter(Boolean).join(', ')],
+      ['last (UTC)', ({ last }) => last.slice(0, 16).replace('T', ' ')],
+      ['requests', ({ requests }) => count(requests)],
+      ['dollars', ({ dollars }) => (dollars === null ? '-' : cost(dollars))],
+      ['saved', (one) => (one.saved === null ? '-' : saved(one.saved))],
+    ],
+    conversations,
+  );
+}
+
+function conversationsText(report: NewestReport, io: Io): string {
+  const { title, note, textColumns, rows } = conversationsPart(report);
+  if (report.newest.length === 0) return '';
+  const paint = painter(io);
+  return `\n${paint('bold', title)}\n${paint('dim', wrap(note, io.columns))}\n${rowsAsText(rows, textColumns, io.columns)}\n`;
+}
+
 interface BreaksReport {
   readonly prefix_breaks: PrefixBreakReport;
 }
@@ -79,7 +117,7 @@ export async function ledgerView(call: Call, io: Io, days: number): Promise<numb
   else {
     const rest = contextText(ledger) + seamsText(ledger) + coldText(ledger) + repeatText(ledger) + breaksText(ledger);
     const fitted = rest.split('\n').map((line) => wrap(line, io.columns, 4));
-    io.out(reportText(ledger, painter(io), io.columns) + fitted.join('\n'));
+    io.out(reportText(ledger, painter(io), io.columns) + conversationsText(ledger, io) + fitted.join('\n'));
   }
   return 0;
 }
@@ -90,6 +128,7 @@ type WholeReport = LedgerReport &
   RepeatReport &
   BreaksReport &
   ConversationsReport &
+  NewestReport &
   Partial<SeamsReport>;
 
 /** Reads the ledger of the last `days` days, including today. @throws UserError if there is no store */
@@ -122,7 +161,8 @@ export async function readLedger(call: Call, io: Io, days: number): Promise<Whol
     const { ledger, compactions } = store;
     return {
       ...(await readReport(ledger, query, prices)),
-      ...(await readContexts(compactions, query)),
+      newest: await readNewest(store, { ...period, limit: MOST_LISTED }),
+      ...(await titled(store, await readContexts(compactions, query))),
       ...(await readColdFigures(ledger, settings.coldStash, query)),
       ...(await readRepeats(ledger, query)),
       prefix_breaks: await readPrefixBreaks(ledger, query),
@@ -176,7 +216,7 @@ function breaksText({ prefix_breaks: breaks }: BreaksReport): string {
   return `\n${prefixBreakLine(breaks)}\n${named.join('')}`;
 }
 
-function writeHtml(call: Call, io: Io, ledger: LedgerReport): void {
+function writeHtml(call: Call, io: Io, ledger: LedgerReport & NewestReport): void {
   const path = resolve(io.cwd, textOption(call, 'html') ?? '');
   try {
     writeFileSync(path, reportHtml(ledger, io.version));

@@ -17,17 +17,21 @@ export class Totals {
   }
 }
 
-/** Formats one event for people; for cuts, including the removed blocks and reasons. */
+/**
+ * Formats one event for people; for cuts, including the removed blocks and reasons.
+ *
+ * @param name - of its conversation
+ */
 export async function describeEvent(
   event: StoredEvent,
+  name: string,
   totals: Totals,
   store: Pick<Store, 'findPrune'>,
   paint: Paint,
   columns?: number,
 ): Promise<string> {
   const time = new Date(event.tsMs).toISOString().slice(11, 19);
-  // ids begin with what their conversations share, and end with what tells them apart
-  const run = plainText(event.runId).slice(-8).padEnd(8);
+  const run = plainText(name).padEnd(8);
   const kind = paint(
     colours[event.kind] ?? (event.level === 'warn' ? 'yellow' : 'dim'),
     plainText(event.kind).padEnd(14),

@@ -1,11 +1,18 @@
+import { BoundedMap } from '../../base/bounded-map.ts';
 import type { Store, StoredEvent } from '../../core/ports.ts';
 import { type Call, type Io, painter, textOption, UsageError } from '../command.ts';
 import { withStore } from '../open-store.ts';
+import { readTitles, shortName } from './conversations.ts';
 import { describeEvent, Totals } from './live-lines.ts';
 
 /** Interval between store queries. */
 const POLL_MS = 250;
 const PAGE = 1_000;
+/** Titles kept in memory. */
+const MAX_TITLES = 1_000;
+/** Length of a name: a title, or the end of an id. */
+const NAME_CHARS = 24;
+const ID_CHARS = 8;
 /** Number of past events shown by default. */
 const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -28,9 +35,18 @@ export function liveView(call: Call, io: Io): Promise<number> {
   const json = call.values.json === true;
   return withStore(call, io, async (store) => {
     const totals = new Totals();
+    const titles = new BoundedMap<string, string>(MAX_TITLES);
+    const nameOf = async (id: string): Promise<string> => {
+      const title = titles.get(id) ?? (await readTitles(store, [id])).get(id) ?? '';
+      if (title !== '') titles.set(id, title); // a conversation is recorded shortly after its first event
+      // ids begin with what their conversations share, and end with what tells them apart
+      return title === '' ? id.slice(-ID_CHARS) : shortName({ id, title }, NAME_CHARS);
+    };
     const print = async (event: StoredEvent): Promise<void> => {
       totals.add(event);
-      const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io), io.columns);
+      const line = json
+        ? JSON.stringify(event)
+        : await describeEvent(event, await nameOf(event.runId), totals, store, painter(io), io.columns);
       io.out(`${line}\n`);
     };
     const past = await wantedPast(store, filter);

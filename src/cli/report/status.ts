@@ -7,11 +7,13 @@ import type { CompactionReport } from '../../core/ports/context-report.ts';
 import type { LedgerTotals } from '../../core/ports/ledger-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { makeFolder } from '../../store/sqlite/make-folder.ts';
-import type { Call, Io } from '../command.ts';
+import { type Call, type Io, printableLine } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
 import { proxyHealth, proxyUrl } from '../run/proxy.ts';
 import { wrapped } from '../table.ts';
+import { shortName } from './conversations.ts';
 import { readLedger } from './ledger.ts';
+import { money } from './words.ts';
 
 const DAYS = 7;
 /** How long a hook, and thus the agent, waits for a started proxy. */
@@ -46,19 +48,23 @@ async function lineWhenUp(call: Call, io: Io, settings: Settings): Promise<strin
   });
   if (typeof report === 'string') return `${up}; what it saved cannot be read here: ${report}`;
   if (report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
-  return `${up}; ${formatSavings(report)} in ${DAYS} days`;
+  const [newest] = call.values.hook === true ? [] : report.newest;
+  const last = newest?.title
+    ? `; newest: "${printableLine(shortName(newest))}" (${printableLine(newest.project)})`
+    : '';
+  return `${up}; ${formatSavings(report)} in ${DAYS} days${last}`;
 }
 
 interface Saved {
-  readonly totals: Pick<LedgerTotals, 'removedNew' | 'gross' | 'unpriced' | 'requests'>;
+  readonly totals: Pick<LedgerTotals, 'removedNew' | 'net' | 'unpriced' | 'requests'>;
   readonly compactions: Pick<CompactionReport, 'avoided'>;
 }
 
-/** Short form of the savings: tokens, dollars if prices are known, and avoided compactions, if any. */
+/** Short form of the savings: tokens, net dollars if prices are known, and avoided compactions, if any. */
 export function formatSavings({ totals, compactions }: Saved): string {
-  const { removedNew, gross, unpriced, requests } = totals;
+  const { removedNew, net, unpriced, requests } = totals;
   const { avoided } = compactions;
-  const dollars = unpriced < requests ? ` ($${gross.toFixed(2)})` : '';
+  const dollars = unpriced < requests ? ` (${money(net, 2)})` : '';
   const contexts = avoided > 0 ? `, ${avoided} ${avoided === 1 ? 'compaction' : 'compactions'} avoided` : '';
   return `${compact(removedNew)} tokens saved${dollars}${contexts}`;
 }

@@ -4,6 +4,7 @@ import { type Call, type Io, type Paint, painter, printable } from '../command.t
 import { contextText } from '../context-text.ts';
 import { withStore } from '../open-store.ts';
 import { table, wrapped } from '../table.ts';
+import { titled } from './conversations.ts';
 import { sinceDayOf } from './since.ts';
 
 /** `report --tokens`: cut tokens, counting each text once, by day (UTC) and model, by tool, and by wire. */
@@ -15,7 +16,7 @@ export async function tokensView(call: Call, io: Io, days: number): Promise<numb
     totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
     wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
     await store.ledger.sums({ sinceDay: since, slice: 'whole' }),
-    await readContexts(store.compactions, { sinceDay: since }),
+    await titled(store, await readContexts(store.compactions, { sinceDay: since })),
   ]);
   const { compactions } = contexts;
   if (call.values.json === true)

@@ -122,7 +122,7 @@ function toolsPart({ tools }: LedgerReport): Part {
 function modelsPart({ models }: LedgerReport): Part {
   const shown = models.slice(0, MAX_ROWS);
   const bill = moneyColumn(shown.map(({ dollars }) => dollars));
-  const saved = moneyColumn(shown.map(({ gross }) => gross));
+  const saved = moneyColumn(shown.map(({ net }) => net));
   const priced = ({ unpriced, requests }: LedgerModel, dollars: string): string =>
     unpriced < requests ? dollars : '-';
   return part(
@@ -135,7 +135,7 @@ function modelsPart({ models }: LedgerReport): Part {
       ['read', ({ read }) => count(read)],
       ['output', ({ output }) => count(output)],
       ['dollars', (one) => priced(one, bill(one.dollars))],
-      ['saved', (one) => priced(one, saved(one.gross))],
+      ['saved, net', (one) => priced(one, saved(one.net))],
       ['reported ÷ estimated', ({ calibration }) => calibration?.toFixed(2) ?? '-'],
     ],
     shown,

@@ -6,6 +6,8 @@ import type { ColdFigures } from './compactions.ts';
 export interface ContextShown {
   readonly id: string;
   /** The conversation whose summary it begins with, or `null`. */
+  /** First words of the user; absent if they are not kept, or not looked up. */
+  readonly title?: string;
   readonly continues: string | null;
   readonly project: string;
   readonly model: string;

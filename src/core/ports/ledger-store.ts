@@ -162,6 +162,7 @@ export interface RequestsCost {
   readonly requests: number;
   readonly unpriced: number;
   readonly dollars: number;
+  /** The same without cuts, less what their regrets cost. */
   readonly dollarsWithout: number;
 }
 

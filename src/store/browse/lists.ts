@@ -30,7 +30,7 @@ const BILL = `conversation, project, count(*) AS requests, max(model) AS model, 
 const SORTED_BY: Readonly<Record<Exclude<ConversationOrder, 'seen'>, string>> = {
   requests: 'count(*)',
   dollars: 'coalesce(sum(dollars), 0.0)',
-  saved: 'coalesce(sum(dollars_without), 0.0) - coalesce(sum(dollars), 0.0)',
+  saved: 'coalesce(sum(dollars_without), 0.0) - coalesce(sum(dollars), 0.0) - coalesce(sum(regret_dollars), 0.0)',
   cut: 'max(removed_new)',
 };
 

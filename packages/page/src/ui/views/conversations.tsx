@@ -136,7 +136,7 @@ function List({ first, query }: { first: ConversationsShown; query: Parameters<t
   };
   const bills = all.flatMap(({ bill }) => bill ?? []);
   const costs = dollarColumn(bills.flatMap(({ dollars }) => dollars ?? []));
-  const savings = dollarColumn(bills.flatMap(({ dollars, dollarsWithout }) => (dollarsWithout ?? 0) - (dollars ?? 0)));
+  const savings = dollarColumn(bills.flatMap((bill) => savedOf(bill) ?? []));
   return (
     <>
       <div class="talk-heads quiet small" aria-hidden="true">
@@ -177,7 +177,7 @@ interface RowProps {
 function Row({ conversation, cost: costWords, saved: savedWords }: RowProps) {
   const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit, side } = conversation;
   const cost = bill?.dollars ?? null;
-  const without = bill?.dollarsWithout ?? null;
+  const net = bill && savedOf(bill);
   return (
     <li class={side ? 'talk-side' : ''}>
       <a class="talk" data-step href={to('conversation', project, name)}>
@@ -198,11 +198,11 @@ function Row({ conversation, cost: costWords, saved: savedWords }: RowProps) {
         </span>
         <span class="talk-figure">
           <span class="talk-unit">saved</span>{' '}
-          {cost === null || without === null ? (
+          {net === null ? (
             '–'
           ) : (
-            <span class={without > cost ? 'saves' : ''}>
-              {savedWords(without - cost)} <span class="quiet small">{share(without - cost, without)}</span>
+            <span class={net > 0 ? 'saves' : ''}>
+              {savedWords(net)} <span class="quiet small">{share(net, bill?.dollarsWithout ?? 0)}</span>
             </span>
           )}
         </span>
@@ -224,6 +224,11 @@ function Row({ conversation, cost: costWords, saved: savedWords }: RowProps) {
       )}
     </li>
   );
+}
+
+/** What cuts saved in a conversation, less what its regrets cost, as in the totals; `null` without a price. */
+function savedOf({ dollars, dollarsWithout, regretDollars }: NonNullable<ConversationShown['bill']>): number | null {
+  return dollars === null || dollarsWithout === null ? null : dollarsWithout - dollars - regretDollars;
 }
 
 function modelsOf({ model, otherModels }: NonNullable<ConversationShown['bill']>): string {
