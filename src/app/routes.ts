@@ -98,7 +98,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
       routes: rest.state(),
       ...healthOf(wires),
       ...healthOfParts(opened),
-      ledger_dropped: services.ledger.dropped || undefined,
+      ...healthOfLedger(services),
     }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
@@ -111,6 +111,17 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
       await Promise.all(opened.map((one) => one.close?.()));
       await services.close();
     },
+  };
+}
+
+/** A database may refuse bills, and accept everything else. */
+function healthOfLedger({ ledger: { dropped, failingSinceMs } }: Pick<Services, 'ledger'>) {
+  return {
+    ledger_dropped: dropped || undefined,
+    ...(failingSinceMs !== null && {
+      status: 'degraded' as const,
+      ledger_failing_since: new Date(failingSinceMs).toISOString(),
+    }),
   };
 }
 

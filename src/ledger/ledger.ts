@@ -91,7 +91,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   #waiting = 0;
   /** Number of requests per transaction; lower while a request that cannot be written is searched. */
   #atOnce = BILLED_AT_ONCE;
-  #failing = false;
+  #failingSinceMs: number | null = null;
   #closing = false;
   #lost = 0;
   #unfinished = new Set<Promise<void>>();
@@ -112,6 +112,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   /** Number of unbilled requests: in memory, or waiting in the store for another process. */
   get queued(): number {
     return this.#queue.length + this.#waiting;
+  }
+
+  /** Since when requests cannot be billed, in epoch milliseconds; `null` if they can. */
+  get failingSinceMs(): number | null {
+    return this.#failingSinceMs;
   }
 
   /** Requests and figures that the store refused, since the start. */
@@ -211,7 +216,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   async close(): Promise<void> {
     const endMs = performance.now() + SETTLE_MS + WRITE_MS;
     await this.flush();
-    while (this.#waiting > 0 && !this.#failing && performance.now() < endMs) {
+    while (this.#waiting > 0 && this.#failingSinceMs === null && performance.now() < endMs) {
       await pause(CLOSE_PAUSE_MS);
       await this.flush();
     }
@@ -226,12 +231,12 @@ export class Ledger implements LedgerSink, LedgerReader {
         await this.#settleSome();
         await nextTurn();
       } while (this.#queue.length > 0);
-      this.#failing = false;
+      this.#failingSinceMs = null;
     } catch (cause) {
-      if (!this.#failing) this.#report(cause, this.#queue.length);
-      this.#failing = true;
+      if (this.#failingSinceMs === null) this.#report(cause, this.#queue.length);
+      this.#failingSinceMs ??= this.#options.clock.nowMs();
     }
-    if (this.#lost > 0 && !this.#failing) {
+    if (this.#lost > 0 && this.#failingSinceMs === null) {
       this.#report(new Error('too many requests waited'), this.#lost);
       this.#lost = 0;
     }
