@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planPrune } from '../../src/engine/plan.ts';
 import { cleanReason } from '../../src/engine/text/marker.ts';
-import { REASON_LANGUAGES, REASONS } from '../../src/engine/text/reasons.ts';
+import { REASON_LANGUAGES, REASONS, reasonInEnglish } from '../../src/engine/text/reasons.ts';
 import type { PruneInput } from '../../src/engine/types.ts';
 import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
 import { openRewriter, openStore } from '../helpers/rewriter.ts';
@@ -20,6 +20,21 @@ it('the reason for a cut of repeated log lines contains their words, not their t
     .filter((reason) => reason.startsWith('journal répétitif'));
   expect(reasons.length).toBeGreaterThan(0);
   for (const reason of reasons) expect(reason).toBe('journal répétitif: INFO GET');
+});
+
+it('the reason of a repeat is English in every word, and keeps the words of its place', () => {
+  const reasons = [
+    [
+      'déjà montré: Read src/lignes.ts lignes 10-180, identique',
+      'already shown: Read src/lignes.ts lines 10-180, identical',
+    ],
+    [
+      'déjà montré: Read b.ts (autre fichier) lignes 1-44 (ici 9-52), identique; source intacte, lignes par recover_text',
+      'already shown: Read b.ts (another file) lines 1-44 (here 9-52), identical',
+    ],
+    ['journal répétitif: INFO GET', 'repetitive log: INFO GET'],
+  ] as const;
+  for (const [stored, english] of reasons) expect(reasonInEnglish(stored)).toBe(english);
 });
 
 describe('the reason language', () => {

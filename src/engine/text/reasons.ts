@@ -39,9 +39,20 @@ export const REASONS: Readonly<Record<ReasonLanguage, Readonly<Record<ReasonWord
 /** Recovery hint that the first marker of a text appends to its reason. */
 const HINT = /; source (?:intacte|is whole), [^;]*$/;
 
+/** End of the reason of a repeat, after the name of the place that shows the same lines. */
+const PLACE = /( \(autre fichier\))? lignes (\d{1,9}-\d{1,9})( \(ici \d{1,9}-\d{1,9}\))?, identique$/;
+
+function placeInEnglish(reason: string): string {
+  const { otherFile, lines, here, identical } = REASONS.en;
+  return reason.replace(PLACE, (_, other: string | undefined, range: string, shift: string | undefined) => {
+    const shifted = shift?.replace(REASONS.fr.here, here) ?? '';
+    return `${other === undefined ? '' : ` (${otherFile})`} ${lines} ${range}${shifted}, ${identical}`;
+  });
+}
+
 /** Converts a stored reason of any language to English, without the marker's hint. */
 export function reasonInEnglish(stored: string): string {
-  const reason = stored.replace(HINT, '');
+  const reason = placeInEnglish(stored.replace(HINT, ''));
   for (const [key, words] of LONGEST_FIRST) {
     if (reason === words || reason.startsWith(`${words}:`) || reason.startsWith(`${words} `))
       return `${REASONS.en[key]}${reason.slice(words.length)}`;
