@@ -4,7 +4,7 @@ import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { parsed } from '../../src/wires/json/value.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 import { historyOf } from './agents.ts';
-import { callsIn, contentOf } from './shown.ts';
+import { callsIn, contentOf, stringsIn, textOf } from './shown.ts';
 
 /** The requests of a recording on the wire of its agent. */
 export interface Bodies {
@@ -31,7 +31,7 @@ function chatBodies({ messages }: Recording): Bodies {
     dialect: openaiChat,
     bodyAt: (at, model) =>
       Buffer.from(`{"model":${JSON.stringify(model)},"messages":[${written.slice(0, at).join(',')}]}`),
-    textsIn: (body) => (JSON.parse(body.toString('utf8')) as { readonly messages: Message[] }).messages.map(contentOf),
+    textsIn: (body) => (JSON.parse(body.toString('utf8')) as { readonly messages: Message[] }).messages.map(textOf),
   };
 }
 
@@ -64,12 +64,12 @@ function messagesBodies({ messages, usage = [] }: Recording): Bodies {
       const sent = JSON.parse(body.toString('utf8')) as {
         readonly messages: readonly { content: readonly Message[] }[];
       };
-      return sent.messages.flatMap(({ content }) =>
-        content.flatMap(({ type, text, content: result }) => {
-          if (type === 'tool_use') return [];
-          return String(type === 'tool_result' ? result : text);
-        }),
-      );
+      const texts: string[] = [];
+      for (const { type, text, input, content } of sent.messages.flatMap((message) => message.content)) {
+        if (type !== 'tool_use') texts.push(String(type === 'tool_result' ? content : text));
+        else texts.push([texts.pop() ?? '', ...stringsIn(JSON.stringify(input))].join('\n'));
+      }
+      return texts;
     },
   };
 }

@@ -42,6 +42,8 @@ export class ByKind {
       this.#of(kinds[first]).editsLost++;
       lost.push(`edit ${kinds[first]}\t${name} ${first}→${blocks[0]?.at}`);
     }
+    for (const { at, from, text } of needs.written.filter((need) => !sent.hasWritten(need)))
+      lost.push(`written\t${name} ${from.at(-1)}→${at}\t${text.slice(0, 80).replaceAll('\n', ' ')}`);
     for (const literal of needs.literals) {
       if (sent.hasLiteral(literal)) continue;
       const from = literal.from.at(-1) ?? -1;

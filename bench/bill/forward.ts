@@ -18,7 +18,7 @@ import { type Bodies, bodiesOf } from './bodies.ts';
 import { type Needs, Sent } from './needs.ts';
 import { lostAt } from './recoveries.ts';
 import { SentTexts } from './sent-texts.ts';
-import { contentOf } from './shown.ts';
+import { contentOf, textOf } from './shown.ts';
 
 /** Texts below this are never cut, so a request that brings only such ones changes nothing. */
 const LEAST_CHARS = 600;
@@ -142,7 +142,7 @@ class Player {
 
   #note(at: number, { body, received }: RewrittenRequest): void {
     const { messages } = this.#parts.recording;
-    const texts = body === received ? messages.slice(0, at).map(contentOf) : this.#bodies.textsIn(body);
+    const texts = body === received ? messages.slice(0, at).map(textOf) : this.#bodies.textsIn(body);
     if (texts.length !== at) throw new Error(`${texts.length} messages were sent instead of ${at}`);
     this.texts.note(at, texts);
   }

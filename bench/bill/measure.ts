@@ -42,6 +42,7 @@ export async function measure(recording: Recording, forwarder: Forwarder): Promi
     used: {
       lines: needs.lines.length,
       edits: needs.edits.length,
+      written: needs.written.length,
       literals: needs.literals.length,
       findings: needs.findings.length,
       answers: needs.answers.length,

@@ -6,7 +6,6 @@ const CACHED = 0.1;
 
 /** What the messages alone cost, in estimated tokens, with a cache that fails only where something in it is changed. */
 export function messagesBill({ messages }: Recording, sent: SentTexts): number {
-  const callTokens = messages.map(({ tool_calls: calls }) => estimateTokens(JSON.stringify(calls ?? '')));
   const texts: string[] = [];
   const tokens: number[] = [];
   let billed = 0;
@@ -18,7 +17,7 @@ export function messagesBill({ messages }: Recording, sent: SentTexts): number {
       const text = sent.textAt(i, at);
       if (text === texts[i]) continue;
       texts[i] = text;
-      tokens[i] = estimateTokens(text) + (callTokens[i] ?? 0);
+      tokens[i] = estimateTokens(text);
     }
     for (const [i, count] of tokens.entries()) billed += i < cached ? CACHED * count : count;
     previous = at;

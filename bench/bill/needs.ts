@@ -1,11 +1,10 @@
-import { parsed } from '../../src/wires/json/value.ts';
 import type { Message } from '../recordings/conversation.ts';
 import { type Fact, type GroundedAnswer, groundedAnswers } from './basis.ts';
 import { editsIn } from './edits.ts';
 import { findingsIn } from './findings.ts';
 import { literalsIn } from './literals.ts';
 import type { SentTexts } from './sent-texts.ts';
-import { bareLine, callsIn, contentOf, ShownText } from './shown.ts';
+import { bareLine, callsIn, contentOf, ShownText, stringsIn } from './shown.ts';
 
 /** Something of earlier results that an answer came back to, and the results that had it. */
 export interface Need {
@@ -28,6 +27,8 @@ export interface Block extends Need {
 export interface Needs {
   readonly lines: readonly Need[];
   readonly edits: readonly (readonly Block[])[];
+  /** Texts that an edit replaces and that the model had written itself, in an answer or in arguments of a call. */
+  readonly written: readonly Need[];
   readonly literals: readonly Need[];
   readonly findings: readonly Need[];
   /** Answers that rest on facts of the results before them. */
@@ -45,7 +46,7 @@ class Known {
   readonly #byLiteral = new Map<string, number[]>();
   readonly #said: string[] = [];
   readonly #saidLines = new Set<string>();
-  #saidBlocks: string[] = [];
+  readonly #saidBlocks: { readonly at: number; readonly text: string }[] = [];
 
   addResult(at: number, text: string): void {
     const shown = new ShownText(text);
@@ -61,11 +62,11 @@ class Known {
     for (const literal of literalsIn(text)) push(this.#byLiteral, literal, at);
   }
 
-  addSaid(text: string): void {
+  addSaid(at: number, text: string): void {
     this.#said.push(text);
     const lines = text.split('\n').map(bareLine);
     for (const line of lines) this.#saidLines.add(line);
-    this.#saidBlocks.push(lines.join('\n'));
+    this.#saidBlocks.push({ at, text: lines.join('\n') });
   }
 
   wasSaid(text: string): boolean {
@@ -91,8 +92,8 @@ class Known {
 
   /** Where the text that an edit replaces came from; `null` when the model wrote it itself or nothing shows it. */
   blockOf(at: number, text: string): Block | null {
-    if (this.#saidBlocks.some((said) => said.includes(text))) return null;
-    const from = [...this.results].flatMap(([i, shown]) => (shown.hasBlock(text) ? i : []));
+    if (this.#sayingBlock(text).length > 0) return null;
+    const from = this.#showingBlock(text);
     if (from.length > 0) return { at, from, text, whole: true, lines: [] };
     const lines: Need[] = [];
     for (const line of text.split('\n')) {
@@ -102,6 +103,20 @@ class Known {
       lines.push({ at, from: shown, text: line });
     }
     return lines.length === 0 ? null : { at, from: [], text, whole: false, lines };
+  }
+
+  /** Where the text that an edit replaces stands if the model wrote it itself; `null` otherwise. */
+  writtenBlockOf(at: number, text: string): Need | null {
+    const said = this.#sayingBlock(text);
+    return said.length === 0 ? null : { at, from: [...said, ...this.#showingBlock(text)], text };
+  }
+
+  #sayingBlock(text: string): number[] {
+    return this.#saidBlocks.flatMap((said) => (said.text.includes(text) ? said.at : []));
+  }
+
+  #showingBlock(text: string): number[] {
+    return [...this.results].flatMap(([i, shown]) => (shown.hasBlock(text) ? i : []));
   }
 }
 
@@ -115,29 +130,17 @@ function longestWord(line: string): string {
   return (line.match(/\w{1,100}/g) ?? []).reduce((a, b) => (b.length > a.length ? b : a), '');
 }
 
-/** Every string in a call's arguments, decoded. */
-function stringsIn(args: string): string[] {
-  const out: string[] = [];
-  const walk = (value: unknown): void => {
-    if (typeof value === 'string') out.push(value);
-    else if (Array.isArray(value)) value.forEach(walk);
-    else if (value !== null && typeof value === 'object') Object.values(value).forEach(walk);
-  };
-  const value = parsed(args);
-  walk(value === undefined ? args : value);
-  return out;
-}
-
 /** Finds what the answers of a conversation came back to. */
 export function needsOf(messages: readonly Message[]): Needs {
   const known = new Known();
   const lines = new Map<string, Need>();
   const literals = new Map<string, Need>();
   const edits: Block[][] = [];
+  const written: Need[] = [];
   for (const [at, message] of messages.entries()) {
     const content = contentOf(message);
     if (message.role === 'tool') known.addResult(at, content);
-    else if (message.role !== 'assistant') known.addSaid(content);
+    else if (message.role !== 'assistant') known.addSaid(at, content);
     else {
       const args = callsIn(message).map((call) => call.args);
       const called = args.flatMap(stringsIn);
@@ -154,12 +157,13 @@ export function needsOf(messages: readonly Message[]): Needs {
       for (const blocks of args.flatMap(editsIn)) {
         const found = blocks.flatMap((block) => known.blockOf(at, block) ?? []);
         if (found.length > 0) edits.push(found);
+        written.push(...blocks.flatMap((block) => known.writtenBlockOf(at, block) ?? []));
       }
-      known.addSaid(said);
+      known.addSaid(at, said);
     }
   }
   const [findings, answers] = [findingsIn(messages), groundedAnswers(messages)];
-  return { lines: [...lines.values()], edits, literals: [...literals.values()], findings, answers };
+  return { lines: [...lines.values()], edits, written, literals: [...literals.values()], findings, answers };
 }
 
 function exitCodes(text: string): string[] {
@@ -200,6 +204,10 @@ export class Sent {
     return blocks.every(({ at, whole, from, text, lines }) =>
       whole ? from.some((i) => this.#text(i, at).hasBlock(text)) : lines.every((line) => this.hasLine(line)),
     );
+  }
+
+  hasWritten({ at, from, text }: Need): boolean {
+    return from.some((i) => this.#text(i, at).hasBlock(text));
   }
 
   #text(i: number, at: number): ShownText {

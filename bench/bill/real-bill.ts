@@ -1,6 +1,6 @@
 import type { Message, Recording, Usage } from '../recordings/conversation.ts';
 import type { SentTexts } from './sent-texts.ts';
-import { callsIn, contentOf } from './shown.ts';
+import { callsIn, contentOf, textOf } from './shown.ts';
 
 /** What a cached token costs, and one that is written to the cache, for five minutes and for an hour; input is 1. */
 const CACHED = 0.1;
@@ -120,7 +120,7 @@ class PricedRecording {
     this.writePrice = writePriceOf(usage);
     this.#sent = sent;
     this.#perToken = perToken;
-    this.#large = messages.flatMap((message, i) => (contentOf(message).length < LEAST_CHARS ? [] : i));
+    this.#large = messages.flatMap((message, i) => (textOf(message).length < LEAST_CHARS ? [] : i));
   }
 
   /** The large messages of a request. What the client itself has taken back, compacted or cleared, is left out. */

@@ -14,11 +14,13 @@ export interface Recovery {
 /** Finds the recoveries that an answer needs first, among its lines and edits. */
 export function lostAt(needs: Needs, sent: Sent): (at: number) => Recovery[] {
   const lines = groupBy(needs.lines, ({ at }) => at);
+  const written = groupBy(needs.written, ({ at }) => at);
   const edits = groupBy(needs.edits, ([block]) => block?.at ?? -1);
   return (at) => {
     const lost = (lines.get(at) ?? []).filter((line) => !sent.hasLine(line));
     const edited = (edits.get(at) ?? []).filter((blocks) => !sent.hasEdit(blocks)).flat();
-    const needed = [...lost, ...edited.flatMap((block) => lostOf(block, sent))];
+    const own = (written.get(at) ?? []).filter((need) => !sent.hasWritten(need));
+    const needed = [...lost, ...edited.flatMap((block) => lostOf(block, sent)), ...own];
     const byResult = groupBy(needed, ({ from }) => from.at(-1) ?? -1);
     return [...byResult].map(([from, all]) => ({ at, from, chars: charsOf(all) }));
   };
@@ -27,7 +29,7 @@ export function lostAt(needs: Needs, sent: Sent): (at: number) => Recovery[] {
 /** All recoveries of a conversation. */
 export function recoveriesOf(needs: Needs, sent: Sent): Recovery[] {
   const lost = lostAt(needs, sent);
-  const answers = new Set([...needs.lines, ...needs.edits.flat()].map(({ at }) => at));
+  const answers = new Set([...needs.lines, ...needs.edits.flat(), ...needs.written].map(({ at }) => at));
   return [...answers].flatMap(lost);
 }
 

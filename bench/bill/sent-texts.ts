@@ -1,5 +1,5 @@
 import type { Message } from '../recordings/conversation.ts';
-import { contentOf } from './shown.ts';
+import { textOf } from './shown.ts';
 
 /** A text of a message, from the request before an answer on. */
 interface Version {
@@ -7,7 +7,7 @@ interface Version {
   readonly text: string;
 }
 
-/** The texts of a recording's messages as each of its requests had them. A request is named by the index of its answer. */
+/** The texts of a recording's messages (arguments of calls are part of an answer's text) as each of its requests had them. A request is named by the index of its answer. */
 export class SentTexts {
   readonly #originals: readonly string[];
   readonly #versions = new Map<number, Version[]>();
@@ -16,7 +16,7 @@ export class SentTexts {
   #sent = 0;
 
   constructor(messages: readonly Message[]) {
-    this.#originals = messages.map(contentOf);
+    this.#originals = messages.map(textOf);
   }
 
   /** Notes the texts of all messages of a request. Requests come in order. */

@@ -1,3 +1,4 @@
+import { parsed } from '../../src/wires/json/value.ts';
 import type { Message } from '../recordings/conversation.ts';
 
 const NUMBER = /^[ \t]{0,40}\d{1,7}(?:[:|→│]| \||\t|\. )/u;
@@ -34,7 +35,25 @@ export class ShownText {
   }
 }
 
-/** The text of a message. */
+/** The text of a message, and every string in the arguments of its calls. */
+export function textOf(message: Message): string {
+  return [contentOf(message), ...callsIn(message).flatMap(({ args }) => stringsIn(args))].join('\n');
+}
+
+/** Every string in a call's arguments, decoded. */
+export function stringsIn(args: string): string[] {
+  const out: string[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value === 'string') out.push(value);
+    else if (Array.isArray(value)) value.forEach(walk);
+    else if (value !== null && typeof value === 'object') Object.values(value).forEach(walk);
+  };
+  const value = parsed(args);
+  walk(value === undefined ? args : value);
+  return out;
+}
+
+/** The text of a message, without calls. */
 export function contentOf({ content }: Message): string {
   return typeof content === 'string' ? content : '';
 }

@@ -5,6 +5,8 @@ import { LIMITS } from './real-bill.ts';
 export interface Kept {
   lines: number;
   edits: number;
+  /** Edits of what the model wrote itself. */
+  written: number;
   literals: number;
   findings: number;
   /** Answers whose basis stayed visible. */
@@ -46,9 +48,9 @@ export const NOTHING: Sums = {
   steps: 0,
   recoveries: 0,
   recoveryCost: 0,
-  used: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
-  kept: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
-  random: { lines: 0, edits: 0, literals: 0, findings: 0, answers: 0 },
+  used: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
+  kept: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
+  random: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
   peakBefore: 0,
   peakAfter: 0,
   compactionsBefore: LIMITS.map(() => 0),
@@ -74,6 +76,7 @@ export function keptOf(needs: Needs, sent: Sent): Kept {
   return {
     lines: needs.lines.filter((line) => sent.hasLine(line)).length,
     edits: needs.edits.filter((blocks) => sent.hasEdit(blocks)).length,
+    written: needs.written.filter((need) => sent.hasWritten(need)).length,
     literals: needs.literals.filter((literal) => sent.hasLiteral(literal)).length,
     findings: needs.findings.filter((finding) => sent.hasLiteral(finding)).length,
     answers: needs.answers.filter((answer) => sent.hasBasis(answer)).length,
@@ -99,6 +102,9 @@ export const HEAD = [
   'random',
   'edits',
   'apply',
+  'random',
+  'own writing',
+  'there',
   'random',
   'literals',
   'there',
@@ -128,7 +134,7 @@ export function rowOf(name: string, each: readonly Sums[]): string[] {
     String(sums.steps),
     String(sums.recoveries),
     (sums.recoveries / Math.max(1, sums.sessions)).toFixed(1),
-    ...(['lines', 'edits', 'literals', 'findings', 'answers'] as const).flatMap((what) => [
+    ...(['lines', 'edits', 'written', 'literals', 'findings', 'answers'] as const).flatMap((what) => [
       String(used[what]),
       share(kept[what], used[what]),
       share(random[what], used[what]),
