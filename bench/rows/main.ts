@@ -13,6 +13,7 @@ import { splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderText } from '../../src/engine/text/render.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Plan, PruneInput } from '../../src/engine/types.ts';
+import { callFacts } from '../../src/wires/transcript/tools.ts';
 import { engineOf } from '../engine-speed/against.ts';
 import { firstSet } from './first-set.ts';
 import type { Listing } from './listing.ts';
@@ -39,8 +40,14 @@ interface Result {
 }
 
 function measure(planner: (input: PruneInput) => Plan, { command, goal, text, needed }: Listing): Result {
-  const hints = { origin: 'command' as const, command };
-  const plan = planner({ text, goal, hints, limits: { maxPruneRatio: 0.9, minKeepLines: 20 } });
+  const { hints, said } = callFacts({ name: 'bash', args: JSON.stringify({ command }) });
+  const plan = planner({
+    text,
+    goal: `${said}\n${goal}`,
+    hints,
+    small: text.length < 4_000,
+    limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+  });
   const pruned = renderText(splitLines(text), annotate(plan.cuts, 'prn_0123456789AB'), {
     annotateLines: false,
     includeMarkers: true,
