@@ -1,9 +1,17 @@
 import { BoundedMap } from '../base/bounded-map.ts';
-import type { CollectedRequest, Collector, OverTokenBudget, SegmentStore } from '../core/ports/segments.ts';
+import type {
+  CollectedRequest,
+  Collector,
+  OverTokenBudget,
+  SeenSegment,
+  SegmentStore,
+} from '../core/ports/segments.ts';
+import { ownWords } from '../wires/transcript/file-blocks.ts';
 import { conversationKey } from './keys.ts';
 import { turnsOf } from './newest.ts';
+import { oldArguments } from './old-arguments.ts';
 import { withoutReferredTo } from './referred-to.ts';
-import { type StayingOptions, stayingIn } from './staying.ts';
+import { currentReadings, type StayingOptions, stayingIn } from './staying.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
 
@@ -24,9 +32,11 @@ const MARGIN = 2;
 const NEWEST_RESULTS = 30;
 /** Shorter results stay, in UTF-16 units. */
 const LEAST_CHARS = 2_000;
-/** Smaller conversations are not scanned; larger ones are scanned again after growing by this share. */
-const LEAST_TOKENS = 30_000;
-const LEAST_GROWTH = 3_000;
+/** Bytes of a request per token. */
+const BYTES_PER_TOKEN = 4;
+/** Smaller conversations are not scanned, in bytes; larger ones are scanned again after growing by this share. */
+const LEAST_BYTES = 120_000;
+const LEAST_GROWTH = 12_000;
 const GROWTH = 0.08;
 const MAX_CONVERSATIONS = 10_000;
 /** Minimum number of longer conversations of the project whose length is an estimate. */
@@ -39,7 +49,7 @@ interface Old extends SetAside {
 }
 
 /**
- * Puts old results aside while the provider's cache is warm, once that pays within the requests that the conversation
+ * Puts old results, and old arguments of calls, aside while the provider's cache is warm, once that pays within the requests that the conversation
  * probably has left. Each step invalidates the cache behind it once, and saves tokens in every later request.
  */
 export class PayingSteps implements Collector {
@@ -52,34 +62,48 @@ export class PayingSteps implements Collector {
     this.#options = options;
   }
 
-  mayNeedStep({ scope: { project }, conversationId, tokens }: CollectedRequest): boolean {
-    return tokens > (this.#next.get(conversationKey(project, conversationId)) ?? LEAST_TOKENS);
+  mayNeedStep({ scope: { project }, conversationId, bytes }: CollectedRequest): boolean {
+    return bytes > (this.#next.get(conversationKey(project, conversationId)) ?? LEAST_BYTES);
+  }
+
+  refused({ scope: { project }, conversationId, bytes }: CollectedRequest): void {
+    this.#scanAfter(conversationKey(project, conversationId), bytes);
+  }
+
+  #scanAfter(conversation: string, bytes: number): void {
+    this.#next.set(conversation, bytes + Math.max(LEAST_GROWTH, bytes * GROWTH));
   }
 
   async collect(over: OverTokenBudget): Promise<boolean> {
-    const { scope, request, tokens } = over;
+    const { scope, request, bytes } = over;
+    const tokens = bytes / BYTES_PER_TOKEN;
     const left = await this.#requestsLeft(over);
-    const best = bestOf(await this.#oldResults(over), left, this.#options.ratesOf(over.head().model), over);
-    const after = tokens - (best?.freed ?? 0);
-    const next = after + Math.max(LEAST_GROWTH, after * GROWTH);
-    this.#next.set(conversationKey(scope.project, request.conversationId), next);
+    const best = bestOf(await this.#oldTexts(over), left, this.#options.ratesOf(over.head().model), {
+      ...over,
+      tokens,
+    });
+    const freed = best?.freed ?? 0;
+    this.#scanAfter(conversationKey(scope.project, request.conversationId), bytes - freed * BYTES_PER_TOKEN);
     if (!best) return false;
-    await takeStep(this.#options, { by: 'payoff' }, over, best.chosen, after);
+    const size = Math.round(tokens);
+    await takeStep(this.#options, { by: 'payoff' }, { ...over, tokens: size }, best.chosen, size - freed);
     return true;
   }
 
-  /** Results that may be put aside, newest first. @throws StoreUnavailable */
-  async #oldResults(over: OverTokenBudget): Promise<Old[]> {
+  /** Results and arguments that may be put aside, newest first. @throws StoreUnavailable */
+  async #oldTexts(over: OverTokenBudget): Promise<Old[]> {
     const { segments } = over.request;
     const stays = await stayingIn(this.#options, over);
-    const old = segments.filter(({ role }) => role === 'tool').slice(0, -NEWEST_RESULTS);
-    const free = old.flatMap((segment): Old[] => {
+    const inWork = readSinceAsked(segments);
+    const results = segments.filter(({ role }) => role === 'tool');
+    const free = results.slice(0, -NEWEST_RESULTS).flatMap((segment): Old[] => {
       const { id, ordinal, text, exempt, directed } = segment;
       const freed = freedBy(segment);
-      const mayGo = text.length >= LEAST_CHARS && freed > 0 && !exempt && directed === null && !stays(segment);
-      return mayGo ? [{ id, upTo: ordinal, freed }] : [];
+      const mayGo = text.length >= LEAST_CHARS && freed > 0 && !exempt && directed === null;
+      return mayGo && !inWork.has(segment) && !stays(segment) ? [{ id, upTo: ordinal, freed }] : [];
     });
-    return withoutReferredTo(free, segments).reverse();
+    const written = await oldArguments(this.#options, over, results.at(-NEWEST_RESULTS)?.ordinal ?? 0);
+    return [...withoutReferredTo(free, segments), ...written].sort((a, b) => b.upTo - a.upTo);
   }
 
   /**
@@ -98,7 +122,14 @@ export class PayingSteps implements Collector {
   }
 }
 
-/** The most profitable set of results: the newest ones up to some index; `null` if none pays. */
+/** Current readings of files since the user's last words: most files that an agent reads in order to edit are among them. */
+function readSinceAsked(segments: readonly SeenSegment[]): ReadonlySet<SeenSegment> {
+  const asked = segments.findLast(({ effect, text }) => effect === 'asked' && ownWords(text, []).trim() !== '');
+  const readings = [...currentReadings(segments).values()].flat();
+  return new Set(readings.filter(({ ordinal }) => ordinal > (asked?.ordinal ?? -1)));
+}
+
+/** The most profitable set of texts: the newest ones up to some index; `null` if none pays. */
 function bestOf(
   old: readonly Old[],
   left: number,

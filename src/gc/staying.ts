@@ -3,6 +3,7 @@ import type { ResultMarks } from '../core/ports/result-marks.ts';
 import type { OverTokenBudget, SeenRequest, SeenSegment } from '../core/ports/segments.ts';
 import { pathKey } from './keys.ts';
 import { NEWEST_MESSAGES } from './newest.ts';
+import { readLines } from './sweep.ts';
 
 export interface StayingOptions {
   readonly marks: Pick<ResultMarks, 'givenOut'>;
@@ -40,14 +41,43 @@ export function storedIds(
   return [...pruneIds, stashId(project, id)];
 }
 
-/** The newest reading of each file that was edited, or is mentioned in a call or text of the newest messages. */
+/**
+ * Readings of files that were edited, or are named in a call or text of the newest messages: the newest of each file
+ * and, while the file was edited recently or is named, all others whose lines no later reading shows.
+ */
 function keptReadings({ messages, segments }: SeenRequest): ReadonlySet<SeenSegment> {
   const newest = segments.filter(({ ordinal }) => ordinal >= messages - NEWEST_MESSAGES);
-  const edited = new Set(segments.flatMap((segment) => segment.edited.map(pathKey)));
   const isNamed = (path: string): boolean =>
     newest.some(({ text, wanted }) => text.includes(path) || wanted.includes(path));
-  const readings = new Map<number, SeenSegment>();
-  for (const segment of segments)
-    if (segment.effect === 'read' && segment.path !== '') readings.set(pathKey(segment.path), segment);
-  return new Set([...readings].flatMap(([key, reading]) => (edited.has(key) || isNamed(reading.path) ? reading : [])));
+  const recent = segments.filter(({ role }) => role === 'tool').at(-RECENT_RESULTS)?.ordinal ?? 0;
+  const edited = new Map<number, number>();
+  for (const segment of segments) for (const path of segment.edited) edited.set(pathKey(path), segment.ordinal);
+  const stays = (key: number, reading: SeenSegment, isNewest: boolean): boolean => {
+    const at = edited.get(key);
+    return (at !== undefined && (isNewest || at >= recent)) || isNamed(reading.path);
+  };
+  return new Set(
+    [...currentReadings(segments)].flatMap(([key, readings]) =>
+      readings.filter((reading, i) => stays(key, reading, i === readings.length - 1)),
+    ),
+  );
+}
+
+/** Number of newest results; a file that one of them edited keeps all its current readings. */
+const RECENT_RESULTS = 30;
+
+/** Readings of each file, by its key, without those whose lines a later reading shows; oldest first. */
+export function currentReadings(segments: readonly SeenSegment[]): Map<number, SeenSegment[]> {
+  const readings = new Map<number, SeenSegment[]>();
+  for (const segment of segments) {
+    if (segment.effect !== 'read' || segment.path === '') continue;
+    const key = pathKey(segment.path);
+    const { from, to } = readLines(segment);
+    const isCovered = (earlier: SeenSegment): boolean => {
+      const lines = readLines(earlier);
+      return from <= lines.from && to >= lines.to;
+    };
+    readings.set(key, [...(readings.get(key) ?? []).filter((earlier) => !isCovered(earlier)), segment]);
+  }
+  return readings;
 }

@@ -104,8 +104,12 @@ interface Read {
   readonly to: number;
 }
 
-function readOf({ ordinal, startLine, endLine }: SweptSegment): Read {
-  return { ordinal, from: Math.max(1, startLine), to: endLine || Number.POSITIVE_INFINITY };
+/** The lines of a file that a segment shows. */
+export function readLines({
+  startLine,
+  endLine,
+}: Pick<SegmentFacts, 'startLine' | 'endLine'>): Pick<Read, 'from' | 'to'> {
+  return { from: Math.max(1, startLine), to: endLine || Number.POSITIVE_INFINITY };
 }
 
 /**
@@ -184,7 +188,7 @@ export class Sweep {
 
   /** Whether a later read covers all lines of this one. */
   #readAgain(file: number, segment: SweptSegment): boolean {
-    const { from, to } = readOf(segment);
+    const { from, to } = readLines(segment);
     return (this.#reads.get(file) ?? []).some(
       (read) => read.ordinal > segment.ordinal && read.from <= from && read.to >= to,
     );
@@ -199,7 +203,7 @@ export class Sweep {
       const file = about[0] ?? 0;
       const reads = this.#reads.get(file) ?? [];
       if (reads.length === 0) this.#reads.set(file, reads);
-      if (reads.length < MAX_READS) reads.push(readOf(segment));
+      if (reads.length < MAX_READS) reads.push({ ordinal, ...readLines(segment) });
     }
     this.#references.addAll(mentions, ordinal, reach);
   }

@@ -35,6 +35,7 @@ async function untilStep(replica: Replica, work: Work, most = 160): Promise<Buff
 
 function readOnce(work = new Work()): { readonly work: Work; readonly first: number } {
   const first = work.tool('read_file', { path: BIG }, sourceFile(300));
+  work.say('user', 'Now list the other parts.');
   return { work, first };
 }
 
@@ -52,6 +53,29 @@ describe('an old result', () => {
     expect(next.subarray(0, before.length)).toEqual(before);
     expect(replica.steps).toHaveLength(1);
     expect(replica.failures).toEqual([]);
+  });
+
+  it('stays if it shows lines of a file that no later reading shows, and the user said nothing since', async () => {
+    const task = (): Work => {
+      const work = new Work();
+      work.tool('read_file', { path: BIG, offset: 1, limit: 400 }, sourceFile(300));
+      return work;
+    };
+    const steps = async (work: Work): Promise<number> => {
+      const replica = new Replica(PARTS);
+      await replica.send(small(120, work, 300).messages);
+      return replica.steps.length;
+    };
+    expect(await steps(task())).toBe(0);
+    const others = task();
+    others.tool('read_file', { path: BIG, offset: 401, limit: 400 }, 'more');
+    expect(await steps(others)).toBe(0);
+    const again = task();
+    again.tool('read_file', { path: BIG }, 'all of it, much shorter now');
+    expect(await steps(again)).toBe(1);
+    const next = task();
+    next.say('user', 'Now list the other parts.');
+    expect(await steps(next)).toBe(1);
   });
 
   it('stays if it is the newest reading of an edited or named file, short, or too recent to pay', async () => {
@@ -122,8 +146,9 @@ describe('an old result', () => {
     expect(messagesOf(body)).toEqual(work.messages);
     expect(fallbacks).toEqual([]);
     expect(replica.steps).toEqual([]);
-    await replica.send(work.messages);
-    expect(replica.steps).toHaveLength(1);
+    const free = new Replica(PARTS);
+    await free.send(work.messages);
+    expect(free.steps).toHaveLength(1);
   });
 
   it('stays whole after reasoning that the model verifies, but not after reasoning of an older model', async () => {

@@ -270,6 +270,8 @@ export interface CollectedRequest {
   readonly conversationId: string;
   /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
+  /** Size of the body as forwarded. */
+  readonly bytes: number;
   readonly messages: number;
   /** Name of the wire. */
   readonly wire: string;
@@ -278,12 +280,27 @@ export interface CollectedRequest {
   readonly nowMs: number;
 }
 
+/** A long string in the arguments of a call that changes files. It can be put aside like a result. */
+export interface SeenArgument extends Pick<SeenSegment, 'id' | 'text' | 'ordinal' | 'tokens' | 'lines' | 'callId'> {
+  /** Files that the call changes. */
+  readonly files: readonly string[];
+  /** The id under which it is stored when put aside. */
+  readonly pruneId: string;
+  /** Excluded by settings. */
+  readonly exempt: boolean;
+  readonly directed: DirectiveAction | null;
+}
+
 /** A request with messages that may be stashed. */
 export interface OverTokenBudget {
   readonly scope: RequestScope;
   readonly request: SeenRequest;
+  /** Returns the long arguments of calls that change files. */
+  readonly seenArguments: () => readonly SeenArgument[];
   /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */
   readonly tokens: number;
+  /** Size of the body as forwarded. */
+  readonly bytes: number;
   readonly wire: string;
   readonly head: () => HeadSums;
   readonly nowMs: number;
@@ -305,6 +322,8 @@ export interface Collector {
    * @returns whether directives were set; if so, they are durable
    */
   collect(over: OverTokenBudget): Promise<boolean>;
+  /** Called for requests in which nothing may be stashed, because the provider verifies the history. */
+  refused?(request: CollectedRequest): void;
 }
 
 /** Records which conversations are sent, for processes that do not receive their answers. */

@@ -1,17 +1,22 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import { countLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { asksForSummary } from '../compactions/asks-for-summary.ts';
 import type {
   CollectedRequest,
   Collector,
   DirectivesView,
+  SeenArgument,
   SeenRequest,
   SegmentPorts,
   Step,
 } from '../ports/segments.ts';
+import { keptId } from '../recall/kept-text.ts';
 import { SeenMessages } from '../seen/reader.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
+import { argumentsIn } from '../segments/arguments.ts';
 import { type DecidedSegments, seenRequest } from '../segments/describe.ts';
 import { ofVerifiedHistory } from '../segments/verified-history-project.ts';
 import type { KnownHistory } from '../sent/history.ts';
@@ -46,8 +51,12 @@ export class CollectStage {
   async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
     const { binding, read, body } = persisted.request;
     // nothing may be stashed if the provider verifies the history
-    if (binding === 'verified' || this.#collectors.length === 0) return false;
+    if (this.#collectors.length === 0) return false;
     const size = this.#sizeOf(persisted);
+    if (binding === 'verified') {
+      for (const collector of this.#collectors) collector.refused?.(size);
+      return false;
+    }
     const collector = this.#collectors.find((one) => one.mayNeedStep(size));
     const step = stepAt(persisted.request);
     // a client's summary request must stay complete
@@ -55,10 +64,11 @@ export class CollectStage {
     const all = read.first > 0 ? await rerunWhole() : persisted;
     if (all === null) return false;
     try {
-      const { scope, tokens, wire, head, nowMs } = size;
+      const { scope, tokens, bytes, wire, head, nowMs } = size;
       return await collector.collect({
-        ...{ scope, tokens, wire, head, nowMs, step },
+        ...{ scope, tokens, bytes, wire, head, nowMs, step },
         request: this.#seen(all),
+        seenArguments: () => this.#arguments(all),
         messageAt: (ordinal) => messageAt(persisted, ordinal),
         shareFrom: sharesOf(persisted),
       });
@@ -80,19 +90,37 @@ export class CollectStage {
     return seenRequest(decided, (index) => messages.at(index).segments);
   }
 
+  #arguments({ request }: PersistedRequest): SeenArgument[] {
+    const { binding, read, state, steps } = request;
+    const directives = viewFor(binding, state.directives);
+    const { neverPruneTool, neverPrunePath } = this.#find;
+    return read.messages.flatMap((message, i) =>
+      argumentsIn(read.texts, message, i).map(({ id, text, textHash, callId, tool, files }): SeenArgument => {
+        const exempt = neverPruneTool(tool) || files.some((path) => neverPrunePath(path));
+        const directed = directives.of(id, i, steps.scopes);
+        const size = { tokens: estimateTokens(text), lines: countLines(text) };
+        return { id, text, ordinal: i, ...size, callId, files, pruneId: keptId(textHash), exempt, directed };
+      }),
+    );
+  }
+
   #sizeOf({ request, spliced }: PersistedRequest): CollectedRequest {
     const { body, read } = request;
     const tokens = this.#counts ? requestTokens(body, read.messages, read.tokens, spliced.outcomes) : 0;
-    return { ...collectedRequest(request), tokens };
+    return collectedRequest(request, spliced.body.length, tokens);
   }
 }
 
 /** Builds a collector's view of a request. */
-export function collectedRequest({ body, dialect, read, scope, state }: ReadRequest): CollectedRequest {
+export function collectedRequest(
+  { body, dialect, read, scope, state }: ReadRequest,
+  bytes: number,
+  tokens = 0,
+): CollectedRequest {
   const { messages, shownId: conversationId, scanned, model } = read;
   return {
     head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
-    ...{ scope, conversationId, messages: messages.length, wire: dialect.name, nowMs: state.now, tokens: 0 },
+    ...{ scope, conversationId, messages: messages.length, wire: dialect.name, nowMs: state.now, tokens, bytes },
   };
 }
 
@@ -104,8 +132,8 @@ function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
 }
 
 /** Whether a collector needs the tokens of each request. */
-export function countsTokens({ collector, costCollector }: SegmentPorts): boolean {
-  return collector !== undefined || costCollector !== undefined;
+export function countsTokens({ collector }: SegmentPorts): boolean {
+  return collector !== undefined;
 }
 
 function messageAt({ request: { body, read } }: PersistedRequest, ordinal: number): unknown {

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
 import { BodyWalk } from '../../wires/json/walk.ts';
-import type { RequestScope } from '../ports/segments.ts';
+import type { HeadSums, RequestScope } from '../ports/segments.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import { NO_HISTORY } from '../sent/history.ts';
 import { containsResultOrWords, controlKeys, MIN_BYTES, type SentMemory } from '../sent/records.ts';
@@ -97,8 +97,10 @@ export class Passing {
     if (isLookedUp && read === null) return null;
     const isWhole = remembered !== null && walk.messages === 0 && from === remembered.prefix.bytes.length;
     const edits = match?.checkpoint.edits ?? 0;
+    const forwarded = edits > 0 && match ? applyToBody(body, match.body.edits.slice(0, edits)) : body;
+    if (this.#mayStep(match, dialect, scope, forwarded.length)) return null;
     return {
-      body: edits > 0 && match ? applyToBody(body, match.body.edits.slice(0, edits)) : body,
+      body: forwarded,
       tokensSaved: match ? savedUpTo(match) : 0,
       state,
       match,
@@ -168,22 +170,19 @@ export class Passing {
     if (checkpoint.edits === 0) {
       if (this.#options.isHeldOut?.(known.shownId, scope.project) === true) return false;
     } else if (!isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;
-    const cold = this.#options.segments?.coldCollector;
-    if (cold === undefined) return true;
     // further words before the first answer may bring a summary, which is part of the head
-    if (known.begins && messages > 0 && !isAnswered) return false;
-    const { shownId: conversationId, head } = known;
-    const count = checkpoint.messages + messages;
-    const nowMs = this.#options.clock.nowMs();
-    return !cold.mayNeedStep({
-      scope,
-      wire: known.dialect,
-      conversationId,
-      tokens: 0,
-      messages: count,
-      head: () => head,
-      nowMs,
-    });
+    return this.#options.segments?.coldCollector === undefined || !known.begins || messages === 0 || isAnswered;
+  }
+
+  /** Whether old results may have to be put aside. @param bytes - size of the body as forwarded */
+  #mayStep(match: PrefixMatch | null, dialect: Dialect, scope: RequestScope, bytes: number): boolean {
+    const { segments, clock } = this.#options;
+    const { coldCollector, costCollector } = segments ?? {};
+    const { shownId: conversationId = '', head = NO_HEAD } = match?.body ?? {};
+    const messages = (match?.checkpoint.messages ?? 0) + this.#walk.messages;
+    const about = { scope, wire: dialect.name, conversationId, tokens: 0, bytes, messages, head: () => head };
+    const request = { ...about, nowMs: clock.nowMs() };
+    return (match && coldCollector?.mayNeedStep(request)) === true || costCollector?.mayNeedStep(request) === true;
   }
 
   /** Parses a request and looks up how its new messages were sent before; `null` if that decides anything. */
@@ -211,6 +210,8 @@ export class Passing {
     }
   }
 }
+
+const NO_HEAD: HeadSums = { model: '', tools: '', system: '' };
 
 /** A parsed request without any text to decide about. */
 function asPassed({

@@ -98,7 +98,7 @@ export class RequestPipeline {
     const { purpose = 'generate' } = incoming;
     // nothing is stashed where the provider verifies the history, so nobody asks for the record
     if (purpose === 'generate' && last.request.binding !== 'verified')
-      this.#options.segments?.sent?.sending(collectedRequest(last.request));
+      this.#options.segments?.sent?.sending(collectedRequest(last.request, last.spliced.body.length));
     return this.#remember(last);
   }
 

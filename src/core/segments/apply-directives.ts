@@ -9,6 +9,7 @@ import { keptId } from '../recall/kept-text.ts';
 import type { BodyTexts, FoundText } from '../request/found-text.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
+import { argumentsIn } from './arguments.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
 /** Used if segments are disabled, or the project's directives cannot be read. */
@@ -71,7 +72,8 @@ export function applyDirectives(
     const message = texts.messages[i];
     const here: FoundText[] = [];
     for (; texts.found[at]?.messageIndex === i; at++) here.push(...texts.found.slice(at, at + 1));
-    const directed = (message ? segmentsIn(strings, message, i, here) : []).flatMap((segment) => {
+    const segments = message ? [...segmentsIn(strings, message, i, here), ...argumentsIn(strings, message, i)] : [];
+    const directed = segments.flatMap((segment) => {
       const action = view.of(segment.id, i, scopes);
       return action === null ? [] : [{ segment, action }];
     });
@@ -90,7 +92,8 @@ export function applyDirectives(
       const [whole, other] = here.filter((text) => holds(segment, text));
       const earlier = whole?.entire === true && other === undefined ? texts.sent.get(whole) : undefined;
       const cutWhole = cutWholeOf(segment, action, project, language, earlier);
-      return replacementFor(segment, cutWhole, texts.toolOf(segment.source));
+      const tool = segment.placed ? segment.source.name : texts.toolOf(segment.source);
+      return replacementFor(segment, cutWhole, tool);
     });
     out.push(...[...kept, ...replacements].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
@@ -128,7 +131,10 @@ function replacementFor(segment: TextSegment, cutWhole: CutWhole, tool: string):
     caller: 'proxy',
     cutWhole,
   };
-  const lift = (edits: readonly Edit[]) => shift(edits, start);
-  const place = { text: segment.index, json: [], start, chars: text.length };
-  return { messageIndex, literal, start, entire: !segment.file, place, lift, job, skip: '', markerIds: [], around: [] };
+  const { place, lift } = segment.placed ?? {
+    place: { text: segment.index, json: [], start, chars: text.length },
+    lift: (edits: readonly Edit[]) => shift(edits, start),
+  };
+  const entire = !segment.file && place.json.length === 0;
+  return { messageIndex, literal, start, entire, place, lift, job, skip: '', markerIds: [], around: [] };
 }

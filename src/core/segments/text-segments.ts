@@ -21,6 +21,8 @@ export interface TextSegment {
   /** Whether the segment is a file in a message; `path` is then the name in its frame. */
   readonly file: boolean;
   readonly path: string;
+  /** Where a string inside a call's arguments stands; absent for all other segments. */
+  readonly placed?: Pick<FoundText, 'place' | 'lift'>;
 }
 
 /**

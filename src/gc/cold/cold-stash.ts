@@ -1,6 +1,7 @@
 import type { ResultMarks } from '../../core/ports/result-marks.ts';
 import type { CollectedRequest, Collector, OverTokenBudget } from '../../core/ports/segments.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
+import { oldArguments } from '../old-arguments.ts';
 import { withoutReferredTo } from '../referred-to.ts';
 import { type StayingOptions, stayingIn, storedIds } from '../staying.ts';
 import { freedBy } from '../sweep.ts';
@@ -84,6 +85,7 @@ export class ColdStash implements Collector {
       const stashId = this.#options.stashId(scope.project, id);
       return [{ id, stashId, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
     });
+    old.push(...(await oldArguments(this.#options, over, end)));
     const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
     if (!isMeasured) return { old: withoutReferredTo(old, request.segments), isFirst };
     // other ids may belong to the same text in another conversation as well

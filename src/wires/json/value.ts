@@ -88,9 +88,19 @@ interface JsonField {
  * @returns `null` if the text is not JSON or has no such value
  */
 export function longJsonFields(text: string, minChars: number): JsonField[] | null {
-  const first = firstSolid(text);
-  if (first !== '{' && first !== '[' && first !== '"') return null;
-  if (!text.includes('\\n')) return null;
+  if (!opensJson(text) || !text.includes('\\n')) return null;
+  const fields = longJsonStrings(text, minChars)?.filter(({ value }) => mayHoldLines(value)) ?? [];
+  return fields.length > 0 ? fields : null;
+}
+
+/**
+ * Finds long string values in a text that is entirely JSON. Keys are skipped.
+ *
+ * @param minChars - minimum length of a value, in UTF-16 units
+ * @returns `null` if the text is not a JSON object, array or string
+ */
+export function longJsonStrings(text: string, minChars: number): JsonField[] | null {
+  if (!opensJson(text)) return null;
   try {
     JSON.parse(text);
   } catch {
@@ -101,23 +111,21 @@ export function longJsonFields(text: string, minChars: number): JsonField[] | nu
     const end = endOfString(text, start);
     if (end - start >= minChars && !isKey(text, end)) {
       const value: unknown = JSON.parse(text.slice(start, end));
-      if (typeof value === 'string' && value.length >= minChars && mayHoldLines(value))
-        fields.push({ start, end, value });
+      if (typeof value === 'string' && value.length >= minChars) fields.push({ start, end, value });
     }
     start = text.indexOf('"', end);
   }
-  return fields.length > 0 ? fields : null;
+  return fields;
 }
 
 /** Whether a value has several lines, or is one-line JSON that contains multi-line strings. */
 function mayHoldLines(value: string): boolean {
-  if (value.includes('\n')) return true;
-  const first = firstSolid(value);
-  return (first === '{' || first === '[' || first === '"') && value.includes('\\n');
+  return value.includes('\n') || (opensJson(value) && value.includes('\\n'));
 }
 
-function firstSolid(text: string): string {
-  return /[^ \t\n\r]/.exec(text)?.[0] ?? '';
+function opensJson(text: string): boolean {
+  const first = /[^ \t\n\r]/.exec(text)?.[0];
+  return first === '{' || first === '[' || first === '"';
 }
 
 /** End (exclusive) of the string that opens at `start`; the text is known to be valid JSON. */
