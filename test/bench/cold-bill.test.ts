@@ -99,7 +99,11 @@ function billOf({ messages, ...recording }: Recording, texts: SentTexts, provide
       .map(({ name, args }) => name + args)
       .join('');
   for (const { at, arrivedMs } of requestTimes({ messages, ...recording })) {
-    const pieces = messages.slice(0, at).map((message, i) => pieceOf(calledIn(message) + texts.textAt(i, at)));
+    const pieces = messages
+      .slice(0, at)
+      .map((message, i) =>
+        pieceOf(message.role === 'assistant' ? calledIn(message) + contentOf(message) : texts.textAt(i, at)),
+      );
     const said = messages[at] ?? {};
     provider.request('m', [head, ...pieces], pieceOf(calledIn(said) + contentOf(said)).tokens, arrivedMs);
   }
