@@ -6,7 +6,6 @@ import type {
   SeenSegment,
   SegmentStore,
 } from '../core/ports/segments.ts';
-import { ownWords } from '../wires/transcript/file-blocks.ts';
 import { conversationKey } from './keys.ts';
 import { turnsOf } from './newest.ts';
 import { oldArguments } from './old-arguments.ts';
@@ -92,15 +91,18 @@ export class PayingSteps implements Collector {
 
   /** Results and arguments that may be put aside, newest first. @throws StoreUnavailable */
   async #oldTexts(over: OverTokenBudget): Promise<Old[]> {
-    const { segments } = over.request;
+    const { asked, request } = over;
+    const { segments } = request;
     const stays = await stayingIn(this.#options, over);
-    const inWork = readSinceAsked(segments);
+    const current = new Set([...currentReadings(segments).values()].flat());
+    // most files that an agent reads in order to edit them were read since the user's last words
+    const inWork = (segment: SeenSegment): boolean => segment.ordinal > asked && current.has(segment);
     const results = segments.filter(({ role }) => role === 'tool');
     const free = results.slice(0, -NEWEST_RESULTS).flatMap((segment): Old[] => {
       const { id, ordinal, text, exempt, directed } = segment;
       const freed = freedBy(segment);
       const mayGo = text.length >= LEAST_CHARS && freed > 0 && !exempt && directed === null;
-      return mayGo && !inWork.has(segment) && !stays(segment) ? [{ id, upTo: ordinal, freed }] : [];
+      return mayGo && !inWork(segment) && !stays(segment) ? [{ id, upTo: ordinal, freed }] : [];
     });
     const written = await oldArguments(this.#options, over, results.at(-NEWEST_RESULTS)?.ordinal ?? 0);
     return [...withoutReferredTo(free, segments), ...written].sort((a, b) => b.upTo - a.upTo);
@@ -120,13 +122,6 @@ export class PayingSteps implements Collector {
     left.sort((a, b) => a - b);
     return left.length < LEAST_KNOWN ? turns : (left[left.length >> 1] ?? turns);
   }
-}
-
-/** Current readings of files since the user's last words: most files that an agent reads in order to edit are among them. */
-function readSinceAsked(segments: readonly SeenSegment[]): ReadonlySet<SeenSegment> {
-  const asked = segments.findLast(({ effect, text }) => effect === 'asked' && ownWords(text, []).trim() !== '');
-  const readings = [...currentReadings(segments).values()].flat();
-  return new Set(readings.filter(({ ordinal }) => ordinal > (asked?.ordinal ?? -1)));
 }
 
 /** The most profitable set of texts: the newest ones up to some index; `null` if none pays. */

@@ -295,6 +295,8 @@ export interface SeenArgument extends Pick<SeenSegment, 'id' | 'text' | 'ordinal
 export interface OverTokenBudget {
   readonly scope: RequestScope;
   readonly request: SeenRequest;
+  /** Index of the message with the user's last words; -1 if there are none. */
+  readonly asked: number;
   /** Returns the long arguments of calls that change files. */
   readonly seenArguments: () => readonly SeenArgument[];
   /** Estimated tokens of the whole request as forwarded; 0 unless a collector needs it. */

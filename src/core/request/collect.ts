@@ -3,11 +3,13 @@ import { countLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
+import { ownWords } from '../../wires/transcript/file-blocks.ts';
 import { asksForSummary } from '../compactions/asks-for-summary.ts';
 import type {
   CollectedRequest,
   Collector,
   DirectivesView,
+  OverTokenBudget,
   SeenArgument,
   SeenRequest,
   SegmentPorts,
@@ -67,7 +69,7 @@ export class CollectStage {
       const { scope, tokens, bytes, wire, head, nowMs } = size;
       return await collector.collect({
         ...{ scope, tokens, bytes, wire, head, nowMs, step },
-        request: this.#seen(all),
+        ...lastAsked(this.#seen(all)),
         seenArguments: () => this.#arguments(all),
         messageAt: (ordinal) => messageAt(persisted, ordinal),
         shareFrom: sharesOf(persisted),
@@ -122,6 +124,12 @@ export function collectedRequest(
     head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
     ...{ scope, conversationId, messages: messages.length, wire: dialect.name, nowMs: state.now, tokens, bytes },
   };
+}
+
+/** A request, and the index of the message with the user's last words. */
+function lastAsked(request: SeenRequest): Pick<OverTokenBudget, 'request' | 'asked'> {
+  const asked = request.segments.findLast(({ effect, text }) => effect === 'asked' && ownWords(text, []).trim() !== '');
+  return { request, asked: asked?.ordinal ?? -1 };
 }
 
 /** The step that would be taken at a request; `null` if it has too few messages. */
