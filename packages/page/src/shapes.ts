@@ -110,7 +110,13 @@ export interface LinesShown {
 /** A request on the timeline of a conversation. */
 export type TurnShown = Pick<
   LedgerTurn,
-  'requestId' | 'atMs' | 'model' | 'regretTokens' | keyof TokenCounts | Exclude<keyof BilledFigures, 'missDollars'>
+  | 'requestId'
+  | 'atMs'
+  | 'model'
+  | 'regretTokens'
+  | 'regretDollars'
+  | keyof TokenCounts
+  | Exclude<keyof BilledFigures, 'missDollars'>
 >;
 
 export interface TimelineShown {

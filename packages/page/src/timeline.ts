@@ -51,10 +51,10 @@ async function turnsOf(ledger: LedgerReader, name: string, project: string | und
 
 function turnOf(turn: LedgerTurn): TurnShown {
   const { requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, odd, removed, removedNew } = turn;
-  const { dollars, dollarsWithout, miss, missTokens, missAt, regretTokens } = turn;
+  const { dollars, dollarsWithout, miss, missTokens, missAt, regretTokens, regretDollars } = turn;
   return {
     ...{ requestId, atMs, model, fresh, write5m, write1h, read, output, estimated, odd, removed, removedNew },
-    ...{ dollars, dollarsWithout, miss, missTokens, missAt, regretTokens },
+    ...{ dollars, dollarsWithout, miss, missTokens, missAt, regretTokens, regretDollars },
   };
 }
 

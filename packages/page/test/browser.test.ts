@@ -187,6 +187,11 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           faults.push(...(await axeFaults(page)).map((fault) => `${at} ${fault}`));
           const cut = `[...document.querySelectorAll('main th, main td')].filter((one) => one.closest('.scroll') === null && one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.closest('section')?.ariaLabel + ': ' + one.innerText)`;
           faults.push(...(await page.evaluate<string[]>(cut)).map((cell) => `${at} cut off: ${cell}`));
+          const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map((one) => one.ariaLabel)`;
+          if (at < 640)
+            faults.push(
+              ...(await page.evaluate<string[]>(scrolled)).map((table) => `${at} hides columns of: ${table}`),
+            );
           if ((await width(page)) > at) faults.push(`${at} too wide: ${await width(page)}`);
         }
         return faults;

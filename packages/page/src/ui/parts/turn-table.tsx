@@ -23,13 +23,12 @@ export function AsTable({ turns }: { turns: readonly TurnShown[] }) {
 
 function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
   const costs = dollarColumn(turns.flatMap(({ dollars }) => dollars ?? []));
-  const savings = dollarColumn(
-    turns.flatMap(({ dollars, dollarsWithout }) => (dollars === null ? [] : (dollarsWithout ?? dollars) - dollars)),
-  );
+  const savings = dollarColumn(turns.flatMap((turn) => savedIn(turn) ?? []));
   return (
     <Table label="What its requests cost" heads={HEADS}>
       {turns.map((turn) => {
-        const { requestId, atMs, model, dollars: cost, dollarsWithout, fresh, read, removed, miss } = turn;
+        const { requestId, atMs, model, dollars: cost, fresh, read, removed, miss } = turn;
+        const saved = savedIn(turn);
         return (
           <tr key={requestId}>
             <td>
@@ -39,7 +38,7 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
               {model}
             </th>
             <td class="amount">{cost === null ? <span class="quiet">no price</span> : costs(cost)}</td>
-            <td class="amount">{cost === null || dollarsWithout === null ? '–' : savings(dollarsWithout - cost)}</td>
+            <td class="amount">{saved === null ? '–' : savings(saved)}</td>
             <td class="amount">
               {compact(fresh + writtenIn(turn))}
               {turn.estimated && <span class="quiet"> est.</span>}
@@ -61,6 +60,11 @@ function TurnTable({ turns }: { turns: readonly TurnShown[] }) {
       })}
     </Table>
   );
+}
+
+/** What cuts saved in a request, less what was needed later; `null` without a price. */
+function savedIn({ dollars, dollarsWithout, regretDollars }: TurnShown): number | null {
+  return dollars === null || dollarsWithout === null ? null : dollarsWithout - dollars - (regretDollars ?? 0);
 }
 
 export const writtenIn = ({ write5m, write1h }: TurnShown): number => write5m + write1h;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../api.tsx';
 import { iso, when } from '../format.tsx';
 
@@ -179,14 +179,38 @@ export function Time({ ms, children }: { ms: number; children?: ComponentChildre
   );
 }
 
-/** A wide table with its own scrolling, also by keyboard. */
+/** A wide table with its own scrolling, also by keyboard. On a phone, its rows are stacked instead. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  const place = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    for (const table of place.current?.querySelectorAll('table') ?? []) stack(table);
+  });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="scroll" tabIndex={0} aria-label={label}>
+    <section class="scroll" tabIndex={0} aria-label={label} ref={place}>
       {children}
     </section>
   );
+}
+
+/** Tables with more columns are stacked on a phone. */
+const FEW_COLUMNS = 3;
+
+/** Prepares a table for stacked rows: its cells need the names of their columns, and roles, which `display` removes. */
+function stack(table: HTMLTableElement): void {
+  const [heads] = table.tHead?.rows ?? [];
+  if (heads === undefined || heads.cells.length <= FEW_COLUMNS) return;
+  table.classList.add('stacks');
+  table.setAttribute('role', 'table');
+  for (const part of [table.tHead, ...table.tBodies]) part?.setAttribute('role', 'rowgroup');
+  for (const row of table.rows) {
+    row.setAttribute('role', 'row');
+    for (const cell of row.cells) {
+      const ofCell = cell.tagName === 'TD' ? 'cell' : row === heads ? 'columnheader' : 'rowheader';
+      cell.setAttribute('role', ofCell);
+      if (row !== heads) cell.dataset.label = heads.cells[cell.cellIndex]?.textContent ?? '';
+    }
+  }
 }
 
 /** A right-aligned column of figures with a heading. */
