@@ -8,6 +8,7 @@ import { MainThreadDecider } from '../core/decide/decision-maker.ts';
 import { Turns } from '../core/decide/turns.ts';
 import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
+import type { BudgetGate } from '../core/ports/budgets.ts';
 import type { Recall } from '../core/recall/recall.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
@@ -21,9 +22,9 @@ import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import { type Cold, openCold } from './cold.ts';
 import type { Base, Context } from './context.ts';
+import { partTools } from './guest.ts';
 import { type LedgerCounters, openLedger } from './ledger.ts';
 import { type Observers, openObservers, openRecall } from './observers.ts';
-import { partTools } from './part.ts';
 import { decisionCacheOf } from './pipeline.ts';
 
 /** Services of every server, HTTP or stdio, used by tools, wires and routes. */
@@ -55,6 +56,9 @@ export interface Services extends Context, Observers {
   readonly recall: Recall;
   /** Puts old results aside while the provider's cache is cold. */
   readonly cold: Cold;
+  /** Budgets of keys and projects; `null` until all guests are open. */
+  readonly budgets: () => BudgetGate | null;
+  budgetsAre(gate: BudgetGate): void;
   /** Called for each request; the store's upkeep waits for a pause between requests. */
   onRequest(): void;
   health(): HealthReport;
@@ -83,6 +87,7 @@ export function openServices(
   const projectBook = openProjectBook(context);
   const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
   const upkeep = openUpkeep(context, projectBook);
+  let budgets: BudgetGate | null = null;
   const onPruned = (result: PruneTextResult): void => {
     upkeep.request(); // its original needs compression
     countPruned?.(result);
@@ -105,6 +110,10 @@ export function openServices(
     idempotency: openIdempotency(context),
     projectBook,
     recall: openRecall(context, flushSeen, cold),
+    budgets: () => budgets,
+    budgetsAre(gate) {
+      budgets = gate;
+    },
     onRequest: () => upkeep.request(),
     health: () => context.health(scorer?.state),
     async close() {

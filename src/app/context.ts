@@ -16,7 +16,7 @@ import type { Log } from '../observe/log.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import type { Finding } from './finding.ts';
-import type { Edition } from './part.ts';
+import type { Edition } from './guest.ts';
 import { openStore } from './store.ts';
 
 /** The random part of ids is drawn anew after this time, and counted up until then. */

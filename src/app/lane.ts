@@ -4,7 +4,7 @@ import { Ring } from '../proxy/lane/ring.ts';
 import type { Reporter } from '../proxy/report/report.ts';
 import type { WireOptions } from '../proxy/wire-handler.ts';
 import type { Services } from './compose.ts';
-import type { OpenPart } from './part.ts';
+import type { Guest } from './guest.ts';
 
 type LaneParts = Pick<LaneOptions, 'rewriter' | 'received' | 'maxBodyBytes' | 'newRequestId' | 'begin' | 'heads'> & {
   readonly rewriter: WireOptions['rewriter'];
@@ -13,11 +13,11 @@ type LaneParts = Pick<LaneOptions, 'rewriter' | 'received' | 'maxBodyBytes' | 'n
 };
 
 /** The heads that the lane knows; forgotten when keys, budgets or settings of projects change. */
-export function openHeads({ projectBook }: Services, opened: readonly OpenPart[]): Heads {
+export function openHeads({ projectBook }: Services, opened: readonly Guest[]): Heads {
   const heads = new Heads();
   const forget = (): void => heads.clear();
   projectBook.onChanged(forget);
-  for (const one of opened) one.onBudgets?.(forget);
+  for (const { access } of opened) access?.onChanged(forget);
   return heads;
 }
 

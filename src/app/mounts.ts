@@ -30,15 +30,15 @@ import type { StoreHandle } from '../store/handle.ts';
 import { openContextGc, openIdempotency, openPruners, openResources, type Services } from './compose.ts';
 import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
 import type { Finding } from './finding.ts';
+import type { Guest, Rows } from './guest.ts';
 import { openRecall } from './observers.ts';
 import type { PageAccess } from './page/access.ts';
-import type { OpenPart } from './part.ts';
 import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
   /** Enabled parts. */
-  readonly opened: readonly OpenPart[];
+  readonly opened: readonly Guest[];
   readonly destinations: Destinations;
   readonly hops: LoopGuard;
   readonly onPathUnknown: (path: string) => void;
@@ -152,8 +152,8 @@ export async function openMounts(parts: MountParts): Promise<RequestListener> {
 }
 
 /** The views of the enabled part with per-viewer data, if any. */
-function viewsOf({ opened }: MountParts): OpenPart['views'] {
-  return opened.find(({ views }) => views !== undefined)?.views;
+function viewsOf({ opened }: MountParts): Rows['views'] {
+  return opened.find(({ rows }) => rows.views !== undefined)?.rows.views;
 }
 
 /** The services restricted to what a viewer may see. */
@@ -292,7 +292,7 @@ function mountFigures(
       () => res.status(503).json({}),
     );
   });
-  for (const [path, figures] of opened.flatMap((one) => Object.entries(one.figures ?? {}))) {
+  for (const [path, figures] of opened.flatMap((one) => Object.entries(one.rows.figures ?? {}))) {
     app.get(path, guard, (req, res) => {
       const at = req.url.indexOf('?');
       figures(new URLSearchParams(at < 0 ? '' : req.url.slice(at)), viewerProject).then(

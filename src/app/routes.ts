@@ -15,8 +15,8 @@ import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { discardUpload } from '../proxy/upstream/unread-upload.ts';
 import { openServices, type Services } from './compose.ts';
 import { type Context, callersOf, noteSettings, requestIds } from './context.ts';
+import { type Guest, type PartPlace, partsOn } from './guest.ts';
 import type { MountParts } from './mounts.ts';
-import { type OpenPart, type PartPlace, partsOn } from './part.ts';
 import { figuresOfRun } from './run-figures.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires, type Wires } from './wires.ts';
@@ -56,7 +56,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     queued: () => services.ledger.queued,
     dropped: () => services.ledger.dropped,
     hasAlarm: () => wires.savings.alarm !== null,
-    ofParts: () => opened.flatMap(({ gauges = [] }) => gauges),
+    ofParts: () => opened.flatMap(({ rows }) => rows.gauges ?? []),
   });
   const services = openServices(context, (result) => countPruned(metrics, result), {
     onBilled: (turn) => {
@@ -71,7 +71,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
   const opened = await openParts(services, port);
   const budgets = await openBudgets(services, opened);
   const tools = openTools(services, face, [], opened);
-  for (const { begin } of opened) begin?.({ budgets });
+  services.budgetsAre(budgets);
   const wires = await openWires(services, metrics, opened);
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, savings, destinations, hops, reported, runs } = wires;
   const sources = { book: runs, reported, ledger: services.ledger, store: services.store.ledger, opened };
@@ -125,8 +125,8 @@ function healthOfLedger({ ledger: { dropped, failingSinceMs } }: Pick<Services, 
   };
 }
 
-function healthOfParts(opened: readonly OpenPart[]): Readonly<Record<string, unknown>> {
-  return Object.assign({}, ...opened.map(({ health }) => health?.()));
+function healthOfParts(opened: readonly Guest[]): Readonly<Record<string, unknown>> {
+  return Object.assign({}, ...opened.map(({ rows }) => rows.health?.()));
 }
 
 function healthOf({ notUnderstood, prefixBreaks, savings }: Wires) {
@@ -194,7 +194,7 @@ function metricsFor(
 }
 
 /** Opens the enabled parts. */
-async function openParts(services: Services, port: number): Promise<OpenPart[]> {
+async function openParts(services: Services, port: number): Promise<Guest[]> {
   const { edition, settings } = services;
   const { host, authToken } = settings;
   const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
@@ -207,12 +207,12 @@ async function openParts(services: Services, port: number): Promise<OpenPart[]> 
  * Enforces the monthly budgets of keys and projects. A nearly exhausted budget is logged and recorded in the audit
  * trail.
  */
-async function openBudgets(services: Services, opened: readonly OpenPart[]): Promise<Budgets> {
+async function openBudgets(services: Services, opened: readonly Guest[]): Promise<Budgets> {
   const { store, events, clock, log, failures, projectBook, prices } = services;
   const budgets = new Budgets({
     store: store.ledger,
     clock,
-    budgets: () => [...opened.flatMap((one) => one.budgets?.() ?? []), ...projectBook.budgets()],
+    budgets: () => [...opened.flatMap(({ rows }) => rows.budgets?.() ?? []), ...projectBook.budgets()],
     onWarn: ({ of, name, dollars: budget }, dollars) => {
       const payload = { of, name, budget, spent: Math.round(dollars * 100) / 100 };
       log.warn(payload, 'a monthly budget is nearly used up');
@@ -226,7 +226,7 @@ async function openBudgets(services: Services, opened: readonly OpenPart[]): Pro
   await budgets.start();
   const refresh = (): void => void budgets.refresh();
   projectBook.onChanged(refresh);
-  for (const one of opened) one.onBudgets?.(refresh);
+  for (const { access } of opened) access?.onChanged(refresh);
   return budgets;
 }
 
@@ -243,7 +243,7 @@ async function frontFor(
     maxBodyBytes: settings.maxBodyBytes,
     newRequestId: requestIds(clock),
     onRefused: (code, keyId) => {
-      for (const one of opened) one.onOverBudget?.(code, keyId);
+      for (const { access } of opened) access?.onOverBudget(code, keyId);
     },
   });
   const lends = settings.upstreamApiKey !== null || settings.anthropicApiKey !== null;
@@ -286,7 +286,7 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
 
 /** Doors of parts, in the order of the list. */
 async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
-  const doors = parts.opened.flatMap(({ door }) => door ?? []);
+  const doors = parts.opened.flatMap(({ rows }) => rows.door ?? []);
   if (doors.length === 0) return [];
   const onFailure = parts.failures.of('loading');
   const rpc = (childId: string): RequestListener =>

@@ -3,7 +3,7 @@ import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RunBook } from '../proxy/report/run-book.ts';
-import type { OpenPart } from './part.ts';
+import { type Guest, memberOf } from './guest.ts';
 
 export interface RunSources {
   readonly book: Pick<RunBook, 'of' | 'ended'>;
@@ -11,7 +11,7 @@ export interface RunSources {
   readonly reported: () => Promise<void>;
   readonly ledger: Pick<Ledger, 'flush'>;
   readonly store: Pick<LedgerStore, 'costOf'>;
-  readonly opened: readonly OpenPart[];
+  readonly opened: readonly Guest[];
 }
 
 /** Maximum time for the requests of a run to end and to be billed, in milliseconds. */
@@ -43,14 +43,14 @@ export async function figuresOfRun(
     await pause(AGAIN_MS);
     cost = await store.costOf(ids);
   }
-  const limits = await Promise.all(opened.map((one) => one.usedOfLimits?.(ids, sinceMs) ?? []));
+  const limits = (await memberOf(opened, 'limits')?.usedBy(ids, sinceMs)) ?? [];
   const isPriced = cost.requests === counts.requests && cost.unpriced === 0;
   return {
     ...counts,
     open: inProgress + Math.max(0, ids.length - cost.requests),
     dollars: isPriced ? cost.dollars : null,
     dollarsWithout: isPriced ? cost.dollarsWithout : null,
-    limits: limits.flat(),
+    limits,
   };
 }
 

@@ -129,7 +129,7 @@ async function openProduct(
   const [{ openServices }, { openContext }, { partsOn }, { openTools }] = await Promise.all([
     import('./compose.ts'),
     import('./context.ts'),
-    import('./part.ts'),
+    import('./guest.ts'),
     import('./tools.ts'),
   ]);
   const services = openServices(await openContext(base));

@@ -5,7 +5,7 @@ import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
-import type { DatabaseServer, Edition } from './part.ts';
+import type { DatabaseServer, Edition } from './guest.ts';
 
 /** Inputs besides the settings: edition, clock, and callbacks about the store's work. */
 export interface StoreParts extends Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'> {

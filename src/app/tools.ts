@@ -17,7 +17,7 @@ import { resourcesListTool } from '../mcp/tools/resources-list.ts';
 import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
 import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
 import type { Services } from './compose.ts';
-import { type OpenPart, partTools } from './part.ts';
+import { type Guest, partTools } from './guest.ts';
 
 /** The tools, and other protocol features of the same services. */
 export interface Toolset {
@@ -97,12 +97,12 @@ export function openTools(
   services: Services,
   face: ToolFace,
   further: readonly Tool[] = [],
-  opened: readonly OpenPart[] = [],
+  opened: readonly Guest[] = [],
 ): Toolset {
   const { edition, settings, idempotency, resources, health, failures } = services;
   const known = partTools(edition);
   const parts: Parts = { ...services, face, registry: () => registry };
-  const ofParts = opened.flatMap((one) => one.tools?.(parts.registry) ?? []);
+  const ofParts = opened.flatMap(({ rows }) => rows.tools?.(parts.registry) ?? []);
   const flags = enabledFlags(settings);
   const mayStart = face.stays || settings.authToken !== null;
   const absent = absentTools(known, ofParts, flags, mayStart);

@@ -4,6 +4,7 @@ import { recoverCommand } from '../config/recover-command.ts';
 import { pruningSettings } from '../config/settings/pruning.ts';
 import { keptAnswers } from '../core/kept-answers.ts';
 import type { Ownership } from '../core/ownership.ts';
+import type { OnEnded } from '../core/ports/guest.ts';
 import type { Traces } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { isHeldOut } from '../core/request/policy.ts';
@@ -38,9 +39,9 @@ import { providers } from '../wires/providers/all.ts';
 import type { Provider } from '../wires/providers/provider.ts';
 import type { Services } from './compose.ts';
 import { callersOf, requestIds } from './context.ts';
+import { type Guest, memberOf } from './guest.ts';
 import { openHeads, openLane } from './lane.ts';
 import { OwnRecordsFile } from './own-records.ts';
-import type { OpenPart } from './part.ts';
 import { findSettingsBy, rewriterOf } from './pipeline.ts';
 import { segmentsOf } from './segments.ts';
 import { openOwnFile, storeWaitOf } from './store.ts';
@@ -88,10 +89,13 @@ const RECEIVED_HEAP_SHARE = 1 / 4;
 const MAX_LOGGED_CHARS = 200;
 
 /** Opens forwarding and pruning of model requests, for all wires. */
-export async function openWires(services: Services, metrics: Metrics, opened: readonly OpenPart[]): Promise<Wires> {
-  const owners = opened.find((one) => one.owners)?.owners;
-  const answers = opened.find((one) => one.answers)?.answers;
-  const seams = opened.find((one) => one.seams)?.seams;
+export async function openWires(services: Services, metrics: Metrics, opened: readonly Guest[]): Promise<Wires> {
+  const owners = memberOf(opened, 'access')?.owners;
+  const seams = memberOf(opened, 'direct');
+  const listeners = opened.flatMap((guest) => guest.ended ?? []);
+  const ended: OnEnded = (exchange) => {
+    for (const listener of listeners) listener(exchange);
+  };
   const { settings, events, clock, log, failures, ledger, cold } = services;
   const nextId = requestIds(clock);
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
@@ -102,7 +106,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const savings = savingWatch(services);
   const runs = new RunBook();
   const reporter = new Reporter({
-    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, cold },
+    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, cold, ended },
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -113,7 +117,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const decoder = new BodyDecoder({ received, largeBodies });
   const bodies = { received, largeBodies, decoder };
   const heads = openHeads(services, opened);
-  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), answers, heads, seams };
+  const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), ended, heads, seams };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
   const begin = (run: string): (() => void) => {

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Finding } from '../app/finding.ts';
-import type { Edition } from '../app/part.ts';
+import type { Edition } from '../app/guest.ts';
 import type { Place } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CompactionShown, SeamsReport } from '../core/ports/seams-report.ts';

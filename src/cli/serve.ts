@@ -1,5 +1,5 @@
 import type { Finding } from '../app/finding.ts';
-import type { Edition } from '../app/part.ts';
+import type { Edition } from '../app/guest.ts';
 import { errorCode, messageOf } from '../base/causes.ts';
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';

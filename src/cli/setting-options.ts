@@ -1,4 +1,4 @@
-import { type Edition, partTools } from '../app/part.ts';
+import { type Edition, partTools } from '../app/guest.ts';
 import type { SettingKey, SettingTable } from '../config/settings.ts';
 import { type Call, type Option, textOption, UsageError } from './command.ts';
 

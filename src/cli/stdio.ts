@@ -1,4 +1,4 @@
-import type { Edition } from '../app/part.ts';
+import type { Edition } from '../app/guest.ts';
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { UserError } from '../errors/errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';

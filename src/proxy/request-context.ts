@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { keyOf } from '../core/hash.ts';
-import type { BegunRequest } from '../core/ports/answer-watch.ts';
+import type { Sender } from '../core/ports/guest.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
 import type { SessionHeaders } from '../core/request/session.ts';
@@ -32,6 +32,8 @@ export interface RequestContext {
   readonly client: string;
   /** Id of the `mcp-pruner run` run, or `''`. */
   readonly run: string;
+  /** The provider's id of the account, if a header names it; otherwise `''`. */
+  readonly accountId: string;
   /** Whether the login is a subscription instead of an API key. */
   readonly isSubscription: boolean;
   /** Whether the destination is Anthropic's own API. */
@@ -79,6 +81,7 @@ export function contextOf(
     session: sessions.claudeCode || sessions.codex || sessions.others,
     client,
     run: runOf(req),
+    accountId: nameIn(headers['chatgpt-account-id']),
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
     toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
@@ -121,19 +124,12 @@ function agentIn(userAgent: string | undefined): string {
   return version === undefined ? (product ?? UNKNOWN) : `${product}/${version}`;
 }
 
-/** Converts a request for observers of answers. */
-export function begunOf(context: RequestContext, headers: IncomingHttpHeaders): BegunRequest {
-  const { requestId, scope, session, keyId, caller } = context;
-  const account = headers['chatgpt-account-id'];
-  return {
-    requestId,
-    project: scope.project,
-    session,
-    client: scope.agent ?? context.client,
-    keyId,
-    caller,
-    accountId: nameIn(account),
-  };
+/** The sender of a request, for guests. */
+export function senderOf(
+  { scope, session, client, keyId, caller, accountId }: RequestContext,
+  requestId: string,
+): Sender {
+  return { requestId, project: scope.project, session, client: scope.agent ?? client, keyId, caller, accountId };
 }
 
 /** The context of one request on a connection that was admitted as a whole. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { AnswerWatch } from '../core/ports/answer-watch.ts';
+import type { OnEnded } from '../core/ports/guest.ts';
 import type { SeamExchange, SeamSeat } from '../core/ports/seams.ts';
 import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -20,11 +20,11 @@ import type { Heads } from './lane/heads.ts';
 import { type PrunedRequest, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { ExchangeReporter, type ReporterOptions, savedBy } from './report/exchange-reporter.ts';
 import { hasFailed } from './report/request-report.ts';
-import { begunOf, contextOf, type RequestContext } from './request-context.ts';
+import { contextOf, type RequestContext } from './request-context.ts';
 import { sendError } from './send-error.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { ModelDestination } from './upstream/destinations.ts';
-import { headerIn, requestHeaders, withBeta } from './upstream/headers.ts';
+import { headerIn, ownFields, requestHeaders, withBeta } from './upstream/headers.ts';
 import type { Exchange } from './upstream/pass-on.ts';
 import { type Decline, REFUSALS, REFUSED_SUMMARY, Refusal } from './upstream/refusal.ts';
 import { discardUpload, uploadOf } from './upstream/unread-upload.ts';
@@ -48,8 +48,8 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
   readonly received: Pick<ByteBudget, 'take'>;
   /** Remembers how requests were admitted, for the lane. */
   readonly heads?: Heads | undefined;
-  /** Observes the answers to all requests except those from foreign web pages. */
-  readonly answers?: AnswerWatch | undefined;
+  /** Gets the limits that a WebSocket reports outside its requests; all else is in the reports. */
+  readonly ended?: OnEnded | undefined;
   /** Replaces summarised messages, and has finished work summarised; absent without that part. */
   readonly seams?: SeamSeat | undefined;
 }
@@ -106,8 +106,7 @@ export class WireHandler {
     if ((door && !door.renew) || isForeign(req.headers)) return;
     if (seams && asksForSeams(req)) return;
     if (meters.has(req) || tapOf(res) || isMasked(res)) return;
-    const begun = begunOf(context, req.headers);
-    heads.add(req, { context, to, options: this.#options, begun, isOff, renew: door?.renew });
+    heads.add(req, { context, to, options: this.#options, isOff, renew: door?.renew });
   }
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {
@@ -162,7 +161,6 @@ class WireExchange {
   async run(): Promise<void> {
     this.#reporter.foreign = this.#options.isForeign(this.#req.headers);
     if (this.#reporter.foreign) return this.#passThrough('foreign_origin');
-    this.#reporter.watched = this.#options.answers?.begin(begunOf(this.#context, this.#req.headers));
     const sinceMs = performance.now();
     const release = meters.has(this.#req) ? () => {} : await this.#room();
     if (release === null) return this.#asksToRetryUnread(sinceMs) ? undefined : this.#passThrough('overloaded');
@@ -467,7 +465,7 @@ class WireExchange {
           onHead: (status, fields) => {
             this.#reporter.answered();
             this.#reporter.tap.head(headerIn(fields, 'content-encoding'));
-            this.#reporter.watched?.head(status, fields);
+            this.#reporter.fields = ownFields(fields);
             this.#seam?.head(status, fields);
           },
           onData: (chunk) => this.#reporter.tap.data(chunk),
@@ -476,7 +474,7 @@ class WireExchange {
         },
         this.#res,
       );
-    return inSpan(this.#options.traces, 'upstream', exchange).finally(() => this.#reporter.watched?.over());
+    return inSpan(this.#options.traces, 'upstream', exchange);
   }
 }
 

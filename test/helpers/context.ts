@@ -14,5 +14,6 @@ export const NO_CONTEXT: RequestContext = {
   isSubscription: false,
   toAnthropic: false,
   run: '',
+  accountId: '',
   client: 'unknown',
 };

@@ -1,6 +1,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Part } from '../../src/app/guest.ts';
 import { type RunningServer, startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -22,6 +23,8 @@ export interface ProxyOptions {
   readonly clock?: Clock;
   /** Requests in a row without a saving that raise the alarm. */
   readonly alarmAfter?: number;
+  /** Parts instead of the product's. */
+  readonly parts?: readonly Part[] | undefined;
 }
 
 /** The product on a free port, in this process, with a real store and a real log. */
@@ -32,10 +35,15 @@ export class TestProxy {
   #app: RunningServer | null = null;
   #flush: () => Promise<void> = async () => {};
 
-  readonly #alarmAfter: number | undefined;
+  readonly #more: Pick<ProxyOptions, 'alarmAfter' | 'parts'>;
 
-  constructor(settings: Settings, clock: Clock | undefined, logFile: string, alarmAfter?: number) {
-    this.#alarmAfter = alarmAfter;
+  constructor(
+    settings: Settings,
+    clock: Clock | undefined,
+    logFile: string,
+    more: Pick<ProxyOptions, 'alarmAfter' | 'parts'> = {},
+  ) {
+    this.#more = more;
     this.#settings = settings;
     this.#clock = clock;
     this.#logFile = logFile;
@@ -58,11 +66,11 @@ export class TestProxy {
     const log = createLog({ level: 'debug', fd: openSync(this.#logFile, 'a') });
     this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
     this.#app = await startHttp(this.#settings, {
-      edition,
+      edition: { ...edition, parts: this.#more.parts ?? edition.parts },
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),
-      ...(this.#alarmAfter !== undefined && { alarmAfter: this.#alarmAfter }),
+      ...(this.#more.alarmAfter !== undefined && { alarmAfter: this.#more.alarmAfter }),
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       cwd: tmpdir(),
     });
@@ -163,7 +171,7 @@ export async function startProxy(upstream: FakeUpstream | string, options: Proxy
     MCP_PRUNER_TIMEOUT_MS: '10000',
     ...options.env,
   });
-  const proxy = new TestProxy(settings, options.clock, join(folder, 'proxy.log'), options.alarmAfter);
+  const proxy = new TestProxy(settings, options.clock, join(folder, 'proxy.log'), options);
   await proxy.start();
   afterwards(() => proxy.stop());
   return proxy;

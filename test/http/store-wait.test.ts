@@ -285,7 +285,6 @@ describe('a request whose bound history is only in a store that stays locked', (
       },
       {
         context: NO_CONTEXT,
-        begun: { requestId: '', project: '', session: '', client: '', caller: '', accountId: '' },
         ...{ fields: [], foreign: false, cloud: 'openai' },
         ...{ send: () => {}, reply: (text) => void replies.push(text.toString('utf8')), onClosed: () => {} },
       },

@@ -158,17 +158,16 @@ describe.each(open.filter(([, , isHere]) => isHere))('a ledger in %s', (_place, 
     const salt = (): Promise<string | null> => store.id();
     const watch = new LimitWatch({ sql: store.sql, salt, clock, behind: new WriteBehind(), onFailure });
     for (let n = 0; n < COUNT; n++) {
-      const about = { project: 'p', session: 's', client: '', caller: 'a', accountId: '' };
-      const watched = watch.begin({ requestId: `r${n}`, ...about });
       const resetsS = NOW / 1000 + 3_600;
       const fields = { '5h-utilization': '0.1', '5h-reset': `${resetsS}`, '5h-status': 'allowed' };
-      watched.head(
-        200,
-        Object.entries(fields).flatMap(([name, value]) => [`anthropic-ratelimit-unified-${name}`, value]),
-      );
       const weight = n === 77 ? 1e300 : 100;
       const usage = { promptTokens: weight, completionTokens: 0, cachedTokens: 0 };
-      watched.ended({ conversationId: 'c', model: 'm', status: 200, usage, isAnswer: true, hourCache: false }, NOW + n);
+      watch.ended({
+        ...{ requestId: `r${n}`, project: 'p', session: 's', client: '', caller: 'a', accountId: '' },
+        ...{ conversationId: 'c', model: 'm', status: 200, usage, isAnswer: true, hourCache: false },
+        ...{ startedMs: NOW + n, endedMs: NOW + n, limitEvents: [] },
+        fields: Object.entries(fields).flatMap(([name, value]) => [`anthropic-ratelimit-unified-${name}`, value]),
+      });
     }
     await watch.flush();
     expect(failures).toEqual([['limits_row_dropped', { requests: 1 }]]);

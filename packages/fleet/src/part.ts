@@ -1,4 +1,4 @@
-import type { Part } from 'mcp-pruner/app/part.ts';
+import type { Part } from 'mcp-pruner/app/guest.ts';
 import { featureName } from 'mcp-pruner/config/settings.ts';
 import { missingFlag, PROFILES, TOOL_NAMES } from './seat/names.ts';
 import { fleetFeatures } from './settings.ts';

@@ -1,14 +1,14 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { type Prices, type Rates, ratesFor } from 'mcp-pruner/ledger/prices.ts';
 import type { ContextFigures } from './line-figures.ts';
-import type { AnsweredRequest } from './watch.ts';
 
 /** The last request of a session. */
 interface Session {
   readonly project: string;
-  readonly request: AnsweredRequest;
+  readonly request: EndedExchange;
   readonly tokens: number;
   /** The newest conversations of the session. */
   readonly conversations: readonly string[];
@@ -33,7 +33,7 @@ export class SessionMeter {
     this.#prices = prices;
   }
 
-  record(request: AnsweredRequest): void {
+  record(request: EndedExchange): void {
     const tokens = request.usage?.promptTokens ?? 0;
     const { project, status, isAnswer, conversationId } = request;
     const session = request.session || conversationId;

@@ -1,6 +1,6 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
+import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
-import type { OpenPart } from 'mcp-pruner/app/part.ts';
 import { attribute, type Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
 import { z } from 'zod';
 import { SessionMeter } from './meter.ts';
@@ -14,7 +14,7 @@ import { LimitWatch } from './watch.ts';
 const FOLDED_AFTER = 500;
 
 /** Observes the limits of subscriptions. */
-export async function openLimits(services: Services): Promise<OpenPart> {
+export async function openLimits(services: Services): Promise<Guest> {
   const { store, clock, behind, failures, prices } = services;
   const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
   const meter = new SessionMeter(prices);
@@ -36,23 +36,28 @@ export async function openLimits(services: Services): Promise<OpenPart> {
   const refresh = (): Promise<void> => status.refresh().catch((cause: unknown) => onFailure('limits_not_read', cause));
   void refresh(); // the first status line should not wait for what an earlier process has not read
   return {
-    answers: watch,
-    gauges: [watch.gauge()],
-    readings: { limits: limitsOnPage(services, watch, status) },
-    figures: {
-      '/statusline': (query, project) => status.of(query.get('session'), project),
-      '/searchable': (query, project) => status.searchable(query.get('session'), project),
+    name: 'limits',
+    rows: {
+      gauges: [watch.gauge()],
+      readings: { limits: limitsOnPage(services, watch, status) },
+      figures: {
+        '/statusline': (query, project) => status.of(query.get('session'), project),
+        '/searchable': (query, project) => status.searchable(query.get('session'), project),
+      },
     },
-    usedOfLimits: async (requestIds, sinceMs) => {
-      await watch.flush();
-      return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);
-    },
-    limits: async () => {
-      await watch.flush();
-      return {
-        ...(await readLimits(store.sql, clock.nowMs())),
-        seam: await readSeam(store.ledger, prices, clock.nowMs()),
-      };
+    ended: (exchange) => watch.ended(exchange),
+    limits: {
+      usedBy: async (requestIds, sinceMs) => {
+        await watch.flush();
+        return usedBy(store.sql, new Set(requestIds), clock.nowMs(), sinceMs);
+      },
+      now: async () => {
+        await watch.flush();
+        return {
+          ...(await readLimits(store.sql, clock.nowMs())),
+          seam: await readSeam(store.ledger, prices, clock.nowMs()),
+        };
+      },
     },
     close: () => status.close().catch((cause: unknown) => onFailure('limits_not_read', cause)),
   };

@@ -1,4 +1,4 @@
-import type { Part } from 'mcp-pruner/app/part.ts';
+import type { Part } from 'mcp-pruner/app/guest.ts';
 
 /** Limits of subscriptions, and their usage. Only observes answers. */
 export const limits: Part = {

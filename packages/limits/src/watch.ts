@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import { type BackgroundWriter, type WriteBehind, writeApart } from 'mcp-pruner/base/write-behind.ts';
-import type { AnswerWatch, BegunRequest, EndedRequest, WatchedAnswer } from 'mcp-pruner/core/ports/answer-watch.ts';
+import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { isUnwritable } from 'mcp-pruner/errors/errors.ts';
 import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
@@ -19,16 +19,10 @@ export interface LimitWatchOptions {
   readonly clock: Clock;
   readonly behind: WriteBehind;
   /** Called for each request that the model answered. */
-  readonly onAnswered?: (request: AnsweredRequest) => void;
+  readonly onAnswered?: (request: EndedExchange) => void;
   /** Called once per account, window and reset if a request was refused because the window is used up. */
   readonly onRejected?: (reading: Reading) => void;
   readonly onFailure: FailureReporter;
-}
-
-/** A request that has ended, with its times in epoch milliseconds. */
-export interface AnsweredRequest extends BegunRequest, EndedRequest {
-  readonly startedMs: number;
-  readonly endedMs: number;
 }
 
 /** Maximum number of answers with unwritten readings; beyond it, the oldest are dropped. */
@@ -42,12 +36,12 @@ const TOO_MANY_REQUESTS = 429;
 const ACCOUNT_CHARS = 12;
 
 interface WaitingReading {
-  readonly request: AnsweredRequest;
+  readonly request: EndedExchange;
   readonly limits: LimitReading;
 }
 
 /** Reads the limits of subscriptions from answers, and stores them off the request path. */
-export class LimitWatch implements AnswerWatch {
+export class LimitWatch {
   readonly #options: LimitWatchOptions;
   readonly #behind: BackgroundWriter;
   readonly #waiting: WaitingReading[] = [];
@@ -61,11 +55,11 @@ export class LimitWatch implements AnswerWatch {
     this.#behind = options.behind.writer(() => this.#write());
   }
 
-  begin(request: BegunRequest): WatchedAnswer {
-    return new Watched(request, this.#options.clock, (ended, limits) => {
-      if (limits !== null) this.#note(ended, limits);
-      this.#options.onAnswered?.(ended);
-    });
+  /** Notes a request that has ended. Never throws or blocks. */
+  ended(exchange: EndedExchange): void {
+    const limits = limitsOf(exchange);
+    if (limits !== null) this.#note(exchange, limits);
+    this.#options.onAnswered?.(exchange);
   }
 
   /** Used share of each window, as last reported. */
@@ -91,7 +85,7 @@ export class LimitWatch implements AnswerWatch {
     return this.#behind.flush();
   }
 
-  #note(request: AnsweredRequest, limits: LimitReading): void {
+  #note(request: EndedExchange, limits: LimitReading): void {
     this.#waiting.push({ request, limits });
     if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
     this.#behind.soon(this.#waiting.length);
@@ -145,44 +139,17 @@ export class LimitWatch implements AnswerWatch {
   }
 }
 
-type OnEnded = (request: AnsweredRequest, limits: LimitReading | null) => void;
-
-/** Observes the answer of one request. */
-class Watched implements WatchedAnswer {
-  readonly #request: BegunRequest;
-  readonly #clock: Clock;
-  readonly #startedMs: number;
-  readonly #onEnded: OnEnded;
-  #limits: LimitReading | null = null;
-  #endedMs: number | null = null;
-
-  constructor(request: BegunRequest, clock: Clock, onEnded: OnEnded) {
-    this.#request = request;
-    this.#clock = clock;
-    this.#startedMs = Math.trunc(clock.nowMs());
-    this.#onEnded = onEnded;
+/** The limits that an answer reports: in its head, and in events that each report one limit anew. */
+function limitsOf({ fields, limitEvents, startedMs }: EndedExchange): LimitReading | null {
+  const nowS = startedMs / 1000;
+  let known = limitsInFields(fields, nowS);
+  for (const event of limitEvents) {
+    const limits = limitsInEvent(event, nowS);
+    if (limits === null) continue;
+    const windows = new Map([...(known?.windows ?? []), ...limits.windows].map((one) => [one.window, one]));
+    known = { ...limits, plan: limits.plan ?? known?.plan ?? null, windows: [...windows.values()] };
   }
-
-  head(_status: number, fields: readonly string[]): void {
-    this.#limits = limitsInFields(fields, this.#clock.nowMs() / 1000) ?? this.#limits;
-  }
-
-  limits(frame: Buffer): void {
-    const limits = limitsInEvent(frame, this.#clock.nowMs() / 1000);
-    if (limits === null) return;
-    // each event reports one limit, so the newest state of each window applies
-    const windows = new Map([...(this.#limits?.windows ?? []), ...limits.windows].map((one) => [one.window, one]));
-    this.#limits = { ...limits, plan: limits.plan ?? this.#limits?.plan ?? null, windows: [...windows.values()] };
-  }
-
-  over(): void {
-    this.#endedMs = Math.trunc(this.#clock.nowMs());
-  }
-
-  ended(request: EndedRequest, atMs: number): void {
-    const endedMs = this.#endedMs ?? Math.trunc(atMs);
-    this.#onEnded({ startedMs: this.#startedMs, endedMs, ...request, ...this.#request }, this.#limits);
-  }
+  return known;
 }
 
 function readingsOf({ request, limits }: WaitingReading, salt: string): Reading[] {

@@ -59,9 +59,9 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     doctor: examine ?? null,
     partReadings: {
       ...Object.fromEntries(edition.parts.flatMap(({ readings }) => readings.map((path) => [path, null]))),
-      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
+      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ rows }) => rows.readings))),
     },
-    partActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
+    partActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ rows }) => rows.actions)),
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };

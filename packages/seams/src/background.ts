@@ -1,9 +1,9 @@
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
-import type { OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
+import type { BudgetGate, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
 import type { CompactionStore } from 'mcp-pruner/core/ports/compactions.ts';
 import type { LedgerStore, SumGroup } from 'mcp-pruner/core/ports/ledger-store.ts';
-import type { SeamDeps, SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
+import type { SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
 import { compactsOnDemand } from 'mcp-pruner/ledger/compaction-models.ts';
@@ -50,7 +50,7 @@ export interface Seam {
   /** Tokens of the last answered request, and of the first one; `null` if this process did not see it. */
   readonly weight: number | null;
   readonly first: number | null;
-  readonly deps: SeamDeps | null;
+  readonly budgets: BudgetGate | null;
   /** Called if the provider accepts no further requests of the key for now. */
   readonly busy: (retryAfter: string) => void;
 }
@@ -195,11 +195,11 @@ export class Background {
   }
 
   /** Reserves the highest price in the key's and the project's budget. */
-  async #reserve({ request, deps }: Seam, moment: Moment): Promise<Reservation | 'over' | null> {
+  async #reserve({ request, budgets }: Seam, moment: Moment): Promise<Reservation | 'over' | null> {
     const { keyId, project } = request;
-    if (deps === null || !deps.budgets.isNeeded || !deps.budgets.covers(keyId, project)) return null;
+    if (budgets === null || !budgets.isNeeded || !budgets.covers(keyId, project)) return null;
     const dollars = highestPrice(moment, this.#options.prices);
-    const place: Reservation | OverBudget = await deps.budgets.enter({
+    const place: Reservation | OverBudget = await budgets.enter({
       ...{ requestId: this.#options.newId(), keyId, project, dollars },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

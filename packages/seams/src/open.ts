@@ -1,7 +1,6 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import { requestIds } from 'mcp-pruner/app/context.ts';
-import type { OpenPart } from 'mcp-pruner/app/part.ts';
-import type { SeamDeps } from 'mcp-pruner/core/ports/seams.ts';
+import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { Background, type CompactionResult } from './background.ts';
 import { CompactionBook } from './book.ts';
 import { Pace } from './moment.ts';
@@ -11,7 +10,7 @@ import { Seat } from './seat.ts';
 const HEADER_WARNINGS_MS = 3_600_000;
 
 /** Opens the part over the services. */
-export async function openSeams(services: Services): Promise<OpenPart> {
+export async function openSeams(services: Services): Promise<Guest> {
   const { store, clock, prices, settings, log, ledger, failures, projectBook, flushSeen } = services;
   const onFailure = failures.of({ extension: 'a summary of finished work could not be used' });
   const book = new CompactionBook(store.sql);
@@ -30,13 +29,12 @@ export async function openSeams(services: Services): Promise<OpenPart> {
     newId: requestIds(clock),
     onResult: note,
   });
-  let deps: SeamDeps | null = null;
   let warnedMs = Number.NEGATIVE_INFINITY;
   const seat = new Seat({
     ...{ settings, book, background, clock, onFailure },
     settingOf: (project) => projectBook.of(project).seams,
     ledger: store.ledger,
-    deps: () => deps,
+    budgets: services.budgets,
     onUnknownHeader(value) {
       if (clock.nowMs() - warnedMs < HEADER_WARNINGS_MS) return;
       warnedMs = clock.nowMs();
@@ -52,20 +50,20 @@ export async function openSeams(services: Services): Promise<OpenPart> {
   });
   await Promise.all([seat.start(), background.readOff()]);
   return {
-    seams: seat,
-    begin(given) {
-      deps = given;
+    name: 'seams',
+    direct: seat,
+    rows: {
+      readings: { seams: () => readMonth(store, prices, clock.nowMs()) },
+      gauges: [
+        {
+          name: 'seam_compactions_total',
+          help: 'Compactions that were requested at seams, by result.',
+          labels: ['result'],
+          read: () => Array.from(results, ([result, value]) => ({ labels: { result }, value })),
+        },
+      ],
+      health: () => ({ seams: { setting: settings.seams, off_models: background.offModels } }),
     },
-    readings: { seams: () => readMonth(store, prices, clock.nowMs()) },
-    gauges: [
-      {
-        name: 'seam_compactions_total',
-        help: 'Compactions that were requested at seams, by result.',
-        labels: ['result'],
-        read: () => Array.from(results, ([result, value]) => ({ labels: { result }, value })),
-      },
-    ],
-    health: () => ({ seams: { setting: settings.seams, off_models: background.offModels } }),
     async stop() {
       background.close();
       await Promise.resolve();

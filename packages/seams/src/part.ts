@@ -1,4 +1,4 @@
-import type { Part } from 'mcp-pruner/app/part.ts';
+import type { Part } from 'mcp-pruner/app/guest.ts';
 
 /** Finished work that requests repeat, and compactions by the provider where one task ends and the next begins. */
 export const seams: Part = {

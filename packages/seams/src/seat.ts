@@ -1,8 +1,9 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
+import type { BudgetGate } from 'mcp-pruner/core/ports/budgets.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import type { SeamDeps, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
+import type { SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
@@ -23,7 +24,7 @@ export interface SeatOptions {
   readonly background: Background;
   readonly ledger: Pick<LedgerStore, 'turns'>;
   readonly clock: Clock;
-  readonly deps: () => SeamDeps | null;
+  readonly budgets: () => BudgetGate | null;
   /** Called for an unknown value of the header. */
   readonly onUnknownHeader: (value: string) => void;
   /** Called when a block was given up because the provider refused it. */
@@ -384,7 +385,7 @@ class OneExchange implements SeamExchange {
       used: this.#used,
       weight: answered?.tokens ?? null,
       first: answered?.firstTokens ?? null,
-      deps: this.#options.deps(),
+      budgets: this.#options.budgets(),
       busy: (retryAfter) => this.#seat.block(caller, retryAfter),
     });
   }

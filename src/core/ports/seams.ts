@@ -1,6 +1,5 @@
 import type { Dialect, ProviderUsage, Purpose } from '../../wires/dialects/dialect.ts';
 import type { RewrittenRequest } from '../request/rewritten.ts';
-import type { BudgetGate } from './budgets.ts';
 
 /** A model request about to be sent, with its sender and destination. */
 export interface SeamRequest {
@@ -85,9 +84,4 @@ export interface SeamSeat {
   nowMs(): number;
   /** Never rejects. */
   enter(request: SeamRequest): Promise<SeamExchange>;
-}
-
-/** What the part needs from the server beyond its services. */
-export interface SeamDeps {
-  readonly budgets: BudgetGate;
 }

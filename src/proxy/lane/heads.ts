@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { BoundedMap } from '../../base/bounded-map.ts';
-import type { BegunRequest } from '../../core/ports/answer-watch.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
 import { lowerName } from '../upstream/headers.ts';
@@ -12,7 +11,6 @@ export interface Admission {
   readonly context: RequestContext;
   readonly to: ModelDestination;
   readonly options: WireOptions;
-  readonly begun: BegunRequest;
   /** Pruning is off: the body is forwarded as it came, and not parsed. */
   readonly isOff: boolean;
   /** Asks the door of access keys again; absent if no key admitted the request. */

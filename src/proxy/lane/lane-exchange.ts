@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { Passed } from '../../core/request/passing.ts';
 import type { RememberedBody } from '../../core/request/prefix-memo.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
-import { headerIn, requestHeaders } from '../upstream/headers.ts';
+import { headerIn, ownFields, requestHeaders } from '../upstream/headers.ts';
 import type { Exchange, UpstreamRequest } from '../upstream/pass-on.ts';
 import type { Admission } from './heads.ts';
 
@@ -31,7 +30,6 @@ export class LaneExchange implements UpstreamRequest {
   passed: Passed | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  readonly watched: WatchedAnswer | undefined;
   readonly startedAt: number;
   /** Set once the exchange has ended. */
   end: Exchange | null = null;
@@ -39,6 +37,8 @@ export class LaneExchange implements UpstreamRequest {
   atMs = 0;
   totalMs = 0;
   firstByteMs: number | null = null;
+  /** See `EndedExchange`. */
+  fields: readonly string[] = [];
   readonly pruneMs: number;
   /** The received body, until it was parsed. */
   received: Buffer | null;
@@ -54,7 +54,7 @@ export class LaneExchange implements UpstreamRequest {
     passed: Passed | null,
     about: { readonly received: Buffer; readonly startedAt: number; readonly pruneMs: number },
   ) {
-    const { to, options, begun } = admission;
+    const { to, options } = admission;
     this.path = to.path;
     this.headers = requestHeaders(req.rawHeaders);
     this.extraHeaders = [
@@ -72,7 +72,6 @@ export class LaneExchange implements UpstreamRequest {
     this.passed = passed;
     this.bytesIn = about.received.length;
     this.bytesOut = body.length;
-    this.watched = options.answers?.begin({ ...begun, requestId });
     this.startedAt = about.startedAt;
     this.pruneMs = about.pruneMs;
     this.received = about.received;
@@ -83,7 +82,7 @@ export class LaneExchange implements UpstreamRequest {
     return this.#body;
   }
 
-  onHead(status: number, fields: readonly string[]): void {
+  onHead(_status: number, fields: readonly string[]): void {
     this.firstByteMs = performance.now() - this.startedAt;
     const encoding = headerIn(fields, 'content-encoding');
     const length = Number(headerIn(fields, 'content-length') || Number.NaN);
@@ -91,7 +90,7 @@ export class LaneExchange implements UpstreamRequest {
       this.#tap = new AnswerTap();
       this.#tap.head(encoding);
     }
-    this.watched?.head(status, fields);
+    this.fields = ownFields(fields);
   }
 
   onData(chunk: Buffer): void {
@@ -106,7 +105,6 @@ export class LaneExchange implements UpstreamRequest {
     this.totalMs = performance.now() - this.startedAt;
     this.headers.length = 0;
     this.#body = null;
-    this.watched?.over();
   }
 
   /** Bytes of bodies that the record holds. */

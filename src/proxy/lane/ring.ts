@@ -68,7 +68,7 @@ type Reported = Pick<
   | 'pruneMs'
   | 'firstByteMs'
   | 'totalMs'
-  | 'watched'
+  | 'fields'
 >;
 
 /** The report of a request that went the usual way. */
@@ -136,7 +136,7 @@ export class Ring {
     const end: Exchange = { kind: 'client_gone', status: 0 };
     const about = { admission, requestId, forwardedOriginal: false, bytesIn: 0, bytesOut: 0, pruneMs: 0 };
     const totalMs = performance.now() - startedAt;
-    const record = { ...about, firstByteMs: null, watched: undefined, totalMs };
+    const record = { ...about, firstByteMs: null, fields: [], totalMs };
     const make = (): RequestReport =>
       withAnswer(this.#unread(record, end, contentOf(null), null, []), new AnswerReader().end());
     this.report(make, 0);
@@ -344,7 +344,8 @@ export class Ring {
       end: end.kind,
       upstreamError: 'error' in end ? end.error : null,
       facts,
-      watched: record.watched,
+      context,
+      fields: record.fields,
     };
   }
 }

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
@@ -57,7 +56,8 @@ export class ExchangeReporter {
   bytesOut = 0;
   /** Set if a page of another origin may have sent the request. */
   foreign = false;
-  watched: WatchedAnswer | undefined;
+  /** See `EndedExchange`. */
+  fields: readonly string[] = [];
   /** Model named in a body that was not parsed. */
   asked: string | undefined;
 
@@ -91,7 +91,7 @@ export class ExchangeReporter {
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
       facts,
-      watched: this.watched,
+      fields: this.fields,
       ...this.#origin(),
       ...this.#content(rewritten),
     };
@@ -120,9 +120,11 @@ export class ExchangeReporter {
 
   /** Report fields about the sender and the destination. */
   #origin() {
-    const { requestId, childId, scope, client, run } = this.#request.context;
+    const { context } = this.#request;
+    const { requestId, childId, scope, client, run } = context;
     const { hasProjects, dialect, cloud } = this.#options;
     return {
+      context,
       requestId,
       childId,
       project: hasProjects ? scope.project : undefined,

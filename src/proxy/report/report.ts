@@ -1,12 +1,13 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
-import type { EndedRequest } from '../../core/ports/answer-watch.ts';
+import type { EndedExchange, OnEnded } from '../../core/ports/guest.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
+import { type RequestContext, senderOf } from '../request-context.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
@@ -39,6 +40,8 @@ export interface ReporterOptions {
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
   /** Counts requests by agent run. */
   readonly runs?: Pick<RunBook, 'record'>;
+  /** Guests that get requests after their answer. */
+  readonly ended?: OnEnded;
   readonly onFailure: FailureReporter;
 }
 
@@ -150,7 +153,7 @@ export class Reporter {
     });
     if (report.foreign) return;
     this.#options.runs?.record(report, fresh, shadow);
-    report.watched?.ended(endedOf(report), atMs);
+    if (report.context) this.#options.ended?.(endedOf(report, report.context, atMs));
     const wouldBeAside = this.#noteAnswer(report, atMs);
     const isBroken = this.#options.prefixBreaks?.count(report) ?? null;
     if (report.facts) {
@@ -187,10 +190,14 @@ export class Reporter {
   }
 }
 
-/** Converts a request for observers of answers. */
-function endedOf({ conversationId, model, cloud, status, usage, isAnswer = true, facts }: RequestReport): EndedRequest {
+/** Converts a report for guests. */
+function endedOf(report: RequestReport, context: RequestContext, atMs: number): EndedExchange {
+  const { conversationId, model, cloud, status, usage, isAnswer = true, facts, fields = [], limitEvents = [] } = report;
   const hourCache = (facts?.cacheHourUpTo ?? null) !== null;
-  return { conversationId, model, cloud, status, usage, isAnswer, hourCache };
+  const endedMs = Math.trunc(atMs);
+  const startedMs = Math.trunc(atMs - report.totalMs);
+  const ended = { conversationId, model, cloud, status, usage, isAnswer, hourCache, startedMs, endedMs };
+  return { ...senderOf(context, report.requestId), ...ended, fields, limitEvents };
 }
 
 /** Codes of requests outside any wire that are always large. */

@@ -1,4 +1,3 @@
-import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
@@ -6,6 +5,7 @@ import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
 import type { Answer, Dialect, ProviderReports, ProviderUsage } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 
 /** The report of one request: counts, names and codes; never a text or a credential. */
@@ -59,8 +59,11 @@ export interface RequestReport {
   readonly answerTokens?: number;
   /** Facts for the ledger; `null` if nothing was read or generated. */
   readonly facts?: RequestFacts | null;
-  /** Observer of the answer. */
-  readonly watched?: WatchedAnswer | undefined;
+  /** For guests; absent if they must not know of the request. */
+  readonly context?: RequestContext;
+  /** See `EndedExchange`. */
+  readonly fields?: readonly string[];
+  readonly limitEvents?: readonly Buffer[];
   /** Whether a model answer was requested, not a count. Default: true. */
   readonly isAnswer?: boolean;
 }

@@ -160,3 +160,13 @@ export class LoopGuard {
     return via === undefined ? this.own : `${via}, ${this.own}`;
   }
 }
+
+/** The fields of an answer that begin with `anthropic-` or `x-`: name, value, name, value, … */
+export function ownFields(fields: readonly string[]): readonly string[] {
+  const own: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const [name = '', value = ''] = [fields[i], fields[i + 1]];
+    if (/^(?:anthropic|x)-/i.test(name)) own.push(name, value);
+  }
+  return own;
+}

@@ -1,4 +1,3 @@
-import type { WatchedAnswer } from '../../core/ports/answer-watch.ts';
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
@@ -17,7 +16,6 @@ export interface SentFrame {
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
   readonly keepsLedger: boolean;
-  readonly watched: WatchedAnswer | undefined;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
 }
@@ -26,7 +24,7 @@ export interface SentFrame {
 export class FrameExchange {
   readonly requestId: string;
   readonly pruned: PrunedRequest;
-  readonly watched: WatchedAnswer | undefined;
+  readonly limitEvents: Buffer[] = [];
   /** Whether the upstream rejected the pruned form. */
   wasRefused = false;
   readonly #about: Omit<SentFrame, 'original' | 'pruned'>;
@@ -42,7 +40,6 @@ export class FrameExchange {
   constructor({ original, pruned, ...about }: SentFrame) {
     this.requestId = about.context.requestId;
     this.pruned = pruned;
-    this.watched = about.watched;
     this.#about = about;
     // after accepted cuts, an unpruned request would change the conversation's history
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
@@ -128,7 +125,8 @@ export class FrameExchange {
       status,
       end,
       upstreamError,
-      watched: this.watched,
+      context,
+      limitEvents: this.limitEvents,
       facts: isBilled ? this.#facts() : null,
       ...contentOf(this.#shown),
       stream: true,

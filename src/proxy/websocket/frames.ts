@@ -1,4 +1,4 @@
-import type { AnswerWatch, BegunRequest, WatchedAnswer } from '../../core/ports/answer-watch.ts';
+import type { OnEnded } from '../../core/ports/guest.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
@@ -8,7 +8,8 @@ import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { hasFailed, type RequestReport } from '../report/request-report.ts';
-import { type RequestContext, withRequestId } from '../request-context.ts';
+import { type RequestContext, senderOf, withRequestId } from '../request-context.ts';
+import { ownFields } from '../upstream/headers.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { FrameExchange } from './exchange.ts';
 import { LIMITS, RESPONSE_CREATE, typeOfFrame } from './frame-type.ts';
@@ -23,8 +24,8 @@ export interface FrameOptions extends PruneStepOptions {
   readonly onReport: (report: () => RequestReport, bytes: number) => void;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
-  /** Observes the answers to all requests except those from foreign web pages. */
-  readonly answers?: AnswerWatch | undefined;
+  /** Gets limits that are reported outside any request. */
+  readonly ended?: OnEnded | undefined;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -36,8 +37,6 @@ export interface FrameOptions extends PruneStepOptions {
 export interface Connected {
   /** The context of the upgrade request. */
   readonly context: RequestContext;
-  /** The upgrade request, as passed to observers of answers. */
-  readonly begun: BegunRequest;
   /** Headers of the upstream's answer to the upgrade: name, value, … */
   readonly fields: readonly string[];
   /** Whether a page of another origin may have opened the connection: nothing is read or stored. */
@@ -52,6 +51,8 @@ export interface Connected {
   readonly onClosed: () => void;
 }
 
+/** Maximum number of events with limits kept per answer. */
+const MAX_LIMIT_EVENTS = 100;
 /** Clients send the same request again. */
 const BUSY = 503;
 /** Errors caused by the connection, not by cuts: resending the request unpruned would not help. */
@@ -73,7 +74,7 @@ export class Frames implements BridgeWatch {
     this.#options = options;
     this.#connected = connected;
     this.#step = new PruneStep(options);
-    if (!connected.foreign) this.#noteLimits((watched) => watched.head(101, connected.fields));
+    if (!connected.foreign) this.#noteLimits(ownFields(connected.fields), []);
   }
 
   /** Whether an answer is in progress. */
@@ -93,7 +94,7 @@ export class Frames implements BridgeWatch {
     if (isBinary || this.#connected.foreign) return true;
     try {
       if (exchange === null) {
-        if (typeOfFrame(data) === LIMITS) this.#noteLimits((watched) => watched.limits(data));
+        if (typeOfFrame(data) === LIMITS) this.#noteLimits([], [data]);
         return true;
       }
       return this.#event(exchange, data);
@@ -111,14 +112,12 @@ export class Frames implements BridgeWatch {
   }
 
   /** Records limits reported outside any request, such as in the answer to the upgrade. */
-  #noteLimits(note: (watched: WatchedAnswer) => void): void {
-    const { answers, clock } = this.#options;
-    const watched = answers?.begin(this.#connected.begun);
-    if (watched === undefined) return;
-    note(watched);
-    watched.over();
-    const nothing = { conversationId: '', model: '', usage: null, isAnswer: false, hourCache: false };
-    watched.ended({ ...nothing, status: 101 }, clock.nowMs());
+  #noteLimits(fields: readonly string[], limitEvents: readonly Buffer[]): void {
+    const { ended, clock } = this.#options;
+    const nothing = { conversationId: '', model: '', usage: null, isAnswer: false, hourCache: false, status: 101 };
+    const nowMs = Math.trunc(clock.nowMs());
+    const times = { startedMs: nowMs, endedMs: nowMs };
+    ended?.({ ...senderOf(this.#connected.context, ''), ...nothing, ...times, fields, limitEvents });
   }
 
   #reportUnread(): void {
@@ -136,9 +135,8 @@ export class Frames implements BridgeWatch {
     const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
-    const { answers, keepsLedger = false } = this.#options;
-    const watched = answers?.begin({ ...this.#connected.begun, requestId });
-    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger, watched };
+    const { keepsLedger = false } = this.#options;
+    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger };
     this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     if (pruned.retry !== true) return pruned.changed ?? frame;
@@ -153,7 +151,7 @@ export class Frames implements BridgeWatch {
   /** @returns whether to forward the event to the client */
   #event(exchange: FrameExchange, frame: Buffer): boolean {
     if (typeOfFrame(frame) === LIMITS) {
-      exchange.watched?.limits(frame);
+      if (exchange.limitEvents.length < MAX_LIMIT_EVENTS) exchange.limitEvents.push(frame);
       return true; // the event may precede the answer, so the request can still be refused
     }
     const isFirst = !exchange.started;
@@ -182,7 +180,6 @@ export class Frames implements BridgeWatch {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;
-    exchange.watched?.over();
     const { onReport, onFailure, rewriter } = this.#options;
     try {
       const answer = exchange.answer();

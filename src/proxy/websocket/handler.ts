@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import { ownAdmissions } from '../doors/gatekeeper.ts';
 import { lentKeys, maskAnswer } from '../doors/lent-keys.ts';
-import { begunOf, contextOf } from '../request-context.ts';
+import { contextOf } from '../request-context.ts';
 import { sendError, sendUpstreamError } from '../send-error.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
@@ -155,7 +155,6 @@ export class WebSocketHandler {
       { ...this.#options, onReport },
       {
         context,
-        begun: begunOf(context, req.headers),
         fields,
         foreign,
         cloud: to.provider.name,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from 'mcp-pruner/agents/one-shot.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import type { OpenPart, PartPlace } from 'mcp-pruner/app/part.ts';
+import type { Guest, PartPlace } from 'mcp-pruner/app/guest.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
@@ -31,7 +31,7 @@ import { contractTools, planTools } from './tools/plan-tools.ts';
 import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 
 /** Opens the fleet over the store. */
-export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<OpenPart> {
+export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<Guest> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
   const limits = settings.children;
   const fleetStore = new StoredFleet(store.sql);
@@ -74,10 +74,13 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
   await fleet.open().catch((cause: unknown) => onFailure('open', cause));
   const gate = fleet.children?.gate;
   return {
-    tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
-    door: gate && (async ({ rpc }) => doorOf(gate, rpc, failures.of('child'))),
-    readings: fleetReadings(fleet, fleetStore, store.records),
-    actions: fleetActions(fleet),
+    name: 'fleet',
+    rows: {
+      tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
+      door: gate && (async ({ rpc }) => doorOf(gate, rpc, failures.of('child'))),
+      readings: fleetReadings(fleet, fleetStore, store.records),
+      actions: fleetActions(fleet),
+    },
     stop: () => fleet.close(),
   };
 }

@@ -1,4 +1,4 @@
-import type { Part } from 'mcp-pruner/app/part.ts';
+import type { Part } from 'mcp-pruner/app/guest.ts';
 
 /** Access keys, and per-key views. Contains only facts known without loading the code. */
 export const keys: Part = {

@@ -1,4 +1,4 @@
-import type { DatabaseServer } from 'mcp-pruner/app/part.ts';
+import type { DatabaseServer } from 'mcp-pruner/app/guest.ts';
 
 /** PostgreSQL as the store; its driver loads with the first store. */
 export const databaseServer: DatabaseServer = {

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import type { OpenPart } from 'mcp-pruner/app/part.ts';
+import { type Guest, memberOf } from 'mcp-pruner/app/guest.ts';
 import { readSpend } from 'mcp-pruner/ledger/spend.ts';
 import { SPENT_BY } from 'mcp-pruner/ledger/spent-by.ts';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 /** Serves the admin API over keys and the ledger. */
 export function openAdmin(
   { store, events, clock, ledger, version, failures }: Services,
-  opened: readonly OpenPart[],
+  opened: readonly Guest[],
 ): RequestListener {
   const keys = () => store.keys();
   const desk = new KeyDesk({ keys, clock, by: 'admin_api', record: async (added) => events.add(added) });
@@ -26,7 +26,7 @@ export function openAdmin(
     const of = { by: query.by, sinceDay: since, project: query.project };
     return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
   };
-  const limits = async () => (await opened.find((one) => one.limits)?.limits?.()) ?? { accounts: [] };
+  const limits = async () => (await memberOf(opened, 'limits')?.now()) ?? { accounts: [] };
   return adminRouter(
     [...keysRoutes(desk), ...oneKeyRoutes(desk), spendRoute(spend), limitsRoute(limits)],
     version,

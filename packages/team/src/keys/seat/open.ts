@@ -1,5 +1,5 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import type { OpenPart } from 'mcp-pruner/app/part.ts';
+import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { Ownership } from 'mcp-pruner/core/ownership.ts';
 import type { KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { ProjectStore } from 'mcp-pruner/core/ports/projects.ts';
@@ -14,7 +14,7 @@ import { KeyDoor } from './door.ts';
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Opens the keys, and tracks their changes. */
-export async function openKeys(services: Services): Promise<OpenPart> {
+export async function openKeys(services: Services): Promise<Guest> {
   const { settings, store, events, clock, log, failures } = services;
   const onFailure = failures.of({ extension: 'keys' });
   const keys = once<KeyStore>(() => store.keys());
@@ -38,19 +38,24 @@ export async function openKeys(services: Services): Promise<OpenPart> {
   const owners = new Ownership(projects, store);
   const identities = identitiesOf(settings);
   return {
-    owners,
-    door: async ({ destinations }) => {
-      const door = new KeyDoor({ gate, identities, destinations, onFailure });
-      return (coming) => door.enter(coming);
+    name: 'keys',
+    rows: {
+      door: async ({ destinations }) => {
+        const door = new KeyDoor({ gate, identities, destinations, onFailure });
+        return (coming) => door.enter(coming);
+      },
+      views: {
+        open: async (input) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, input),
+        refusal: keyError('key_missing'),
+      },
+      readings: { keys: async () => (await import('./page.ts')).keysOnPage(services, await keys()) },
+      budgets: () => ring.budgets(),
     },
-    views: {
-      open: async (input) => (await import('./views.ts')).viewsByKey({ gate, owners, projects }, input),
-      refusal: keyError('key_missing'),
+    access: {
+      owners,
+      onChanged: (listener) => ring.onChanged(listener),
+      onOverBudget: (code, keyId) => gate.refused(code, keyId),
     },
-    readings: { keys: async () => (await import('./page.ts')).keysOnPage(services, await keys()) },
-    budgets: () => ring.budgets(),
-    onBudgets: (listener) => ring.onChanged(listener),
-    onOverBudget: (code, keyId) => gate.refused(code, keyId),
     async close() {
       clearTimeout(adopting);
       refusals.flush();

@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
 import type { Settings, SettingTable } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
-import type { AnswerWatch } from '../core/ports/answer-watch.ts';
 import type { Budget, OverBudget } from '../core/ports/budgets.ts';
+import type { OnEnded } from '../core/ports/guest.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
-import type { SeamDeps, SeamSeat } from '../core/ports/seams.ts';
+import type { SeamSeat } from '../core/ports/seams.ts';
 import type { Clock } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
@@ -31,7 +31,7 @@ export interface Part {
   /** Routes with their own token, if any. */
   readonly routes?: PartRoutes;
   /** Opens the part over the services. */
-  open(services: Services, place: PartPlace): Promise<OpenPart>;
+  open(services: Services, place: PartPlace): Promise<Guest>;
 }
 
 /** Routes with their own token. Mounted whether the part is on or off, and loaded on the first request. */
@@ -39,7 +39,7 @@ export interface PartRoutes {
   readonly path: string;
   /** The token that callers must present; if `null`, the routes are not mounted. */
   token(settings: Settings): string | null;
-  open(services: Services, opened: readonly OpenPart[]): Promise<RequestListener>;
+  open(services: Services, opened: readonly Guest[]): Promise<RequestListener>;
 }
 
 export type Transport = 'http' | 'stdio';
@@ -71,11 +71,11 @@ export interface Views {
 /** @param project - the only project that the caller may see */
 export type Figures = (query: URLSearchParams, project: string | undefined) => Promise<unknown>;
 
-/** An open part. */
-export interface OpenPart {
-  /** @param registry - returns all tools, for tools of the part that call others */
+/** What a guest adds to tables of the server. */
+export interface Rows {
+  /** @param registry - returns all tools, for tools of the guest that call others */
   tools?(registry: () => ToolRegistry): readonly Tool[];
-  /** Admits requests before they are routed; doors are chained in the order of the parts. */
+  /** Admits requests before they are routed; doors are chained in the order of the guests. */
   readonly door?: (parts: DoorParts) => Promise<Gatekeeper>;
   /** Handlers of the part's `readings`. */
   readonly readings?: Readonly<Record<string, Answer>>;
@@ -83,42 +83,53 @@ export interface OpenPart {
   readonly actions?: Readonly<Record<string, Answer>>;
   /** Absent if all viewers see the same data. */
   readonly views?: Views;
-  /** Observes answers to all model requests. */
-  readonly answers?: AnswerWatch;
-  /**
-   * Usage of subscription limits by requests, as ratios per window, from answers since `sinceMs`.
-   *
-   * @throws StoreUnavailable
-   */
-  readonly usedOfLimits?: (requestIds: readonly string[], sinceMs: number) => Promise<RunFigures['limits']>;
-  /**
-   * Remaining subscription limits, and usage by session, project and key.
-   *
-   * @throws StoreUnavailable
-   */
-  readonly limits?: () => Promise<object>;
   /** Figures for `/metrics`, read at each scrape. */
   readonly gauges?: readonly LabelledGauge[];
   /** Figures for local programs, as JSON, by path. Callers need the token of `/rpc`. */
   readonly figures?: Readonly<Record<string, Figures>>;
-  /** Replaces summarised messages in requests. */
-  readonly seams?: SeamSeat;
-  /** Called before the first request, with what was opened after the parts. */
-  readonly begin?: (deps: SeamDeps) => void;
   /** Figures for `/health`. */
   readonly health?: () => Readonly<Record<string, unknown>>;
-  /** Records which projects own the stored data of requests. */
-  readonly owners?: Ownership;
   /** Budgets in force, excluding project budgets. */
   readonly budgets?: () => readonly Budget[];
-  /** Calls the listener when budgets may have changed. */
-  readonly onBudgets?: (listener: () => void) => void;
-  /** Called for requests that exceeded a budget. */
-  readonly onOverBudget?: (code: OverBudget['code'], keyId: string | null) => void;
-  /** Stops everything the part has started, while requests can still be sent to models. */
+}
+
+/** An open part of the product. Nothing of it runs between a request and its answer but its doors and `direct`. */
+export interface Guest {
+  readonly name: string;
+  readonly rows: Rows;
+  /** Before the answer: replaces summarised messages in requests. */
+  readonly direct?: SeamSeat;
+  /** After the answer, never before. */
+  readonly ended?: OnEnded;
+  /** Access keys: who owns the stored data of requests, and budgets of keys. */
+  readonly access?: Access;
+  /** Limits of subscriptions. */
+  readonly limits?: Limits;
+  /** Stops everything the guest has started, while requests can still be sent to models. */
   readonly stop?: () => Promise<void>;
   /** Flushes pending data after the last request. */
   readonly close?: () => Promise<void>;
+}
+
+export interface Access {
+  /** Records which projects own the stored data of requests. */
+  readonly owners: Ownership;
+  /** Calls the listener when keys or their budgets may have changed. */
+  readonly onChanged: (listener: () => void) => void;
+  /** Called for requests that exceeded a budget. */
+  readonly onOverBudget: (code: OverBudget['code'], keyId: string | null) => void;
+}
+
+export interface Limits {
+  /** Remaining subscription limits, and usage by session, project and key. @throws StoreUnavailable */
+  now(): Promise<object>;
+  /** Usage by requests, as ratios per window, from answers since `sinceMs`. @throws StoreUnavailable */
+  usedBy(requestIds: readonly string[], sinceMs: number): Promise<RunFigures['limits']>;
+}
+
+/** The open guest that has a member; `undefined` if none is open. */
+export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member: K): Guest[K] | undefined {
+  return guests.find((guest) => guest[member] !== undefined)?.[member];
 }
 
 /** The optional parts of a program, passed in by its entry point. */
