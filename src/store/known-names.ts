@@ -17,6 +17,15 @@ export async function knownConversations(rows: Rows): Promise<(project: string, 
   return (project, name) => known.has(keyOf(project, name));
 }
 
+/** Hashes of all sessions with requests in the ledger, or with recorded texts. @throws StoreUnavailable */
+export async function knownSessions(rows: Rows): Promise<ReadonlySet<string>> {
+  const found = await rows.all<{ readonly start: string }>(
+    `SELECT substr(conversation, 1, 13) AS start FROM main.ledger_turn
+     UNION SELECT substr(name, 1, 13) AS start FROM main.conversation`,
+  );
+  return new Set(found.map(({ start }) => sessionIn(start)).filter((session) => session !== ''));
+}
+
 function keyOf(project: string, name: string): string {
   return `${project}\n${name}`;
 }

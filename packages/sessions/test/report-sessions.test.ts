@@ -353,6 +353,8 @@ describe('report --sessions', () => {
   it('lists the searched folders in at most three lines if there are no sessions', async () => {
     const { code, out } = await run(['report', '--sessions'], { homeDir: tempFolder() });
     expect([code, out.trimEnd().split('\n').length <= 3]).toEqual([0, true]);
-    expect(out.replaceAll(/\s+/g, ' ')).toContain('Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, Cline');
+    expect(out.replaceAll(/\s+/g, ' ')).toContain(
+      'Claude Code, Codex, opencode, Kilo, Gemini CLI, Copilot CLI, pi, Qwen Code, Kimi Code, Cline',
+    );
   });
 });

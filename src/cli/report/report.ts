@@ -72,7 +72,8 @@ export const report: Command = {
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
     'prompt cache missed. --sessions instead reads the session files that agents keep on this machine (Claude Code, Codex,',
-    'opencode, Gemini CLI, Cline, Copilot CLI): what they cost, and what pruning would have changed. Nothing is sent or stored.',
+    'opencode, Kilo, Gemini CLI, Qwen Code, Kimi Code, pi, Cline, Copilot CLI): what they cost, and what pruning would have',
+    'changed. Nothing is sent or stored.',
   ].join('\n'),
   options,
   arguments: { min: 0, max: 0 },

@@ -1,3 +1,4 @@
+import { textHash } from 'mcp-pruner/core/hash.ts';
 import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
 import { UsageFigures } from 'mcp-pruner/wires/dialects/answers/figures.ts';
 import { ServedAs } from 'mcp-pruner/wires/dialects/answers/served.ts';
@@ -31,9 +32,11 @@ export class ClaudeSession implements SessionReader {
   readonly #requests: SessionRequest[] = [];
   readonly #offered = new Set<string>();
   #nameless = 0;
+  #id = '';
 
   line(text: string): void {
     const line = parsed(text); // `undefined` for the incomplete last line of a running session
+    this.#id ||= textOf(field(line, 'sessionId'));
     const conversation = this.#conversation(line);
     if (field(line, 'subtype') === 'compact_boundary') {
       this.#finish(conversation);
@@ -57,12 +60,14 @@ export class ClaudeSession implements SessionReader {
 
   end(): Session {
     for (const conversation of this.#conversations.values()) this.#finish(conversation);
-    return { requests: this.#requests, offered: this.#offered };
+    return { requests: this.#requests, offered: this.#offered, id: this.#id };
   }
 
   #said(conversation: Conversation, line: unknown, message: unknown, content: unknown): void {
-    const id = textOf(field(message, 'id')) || textOf(field(line, 'uuid')) || `line ${this.#nameless++}`;
-    const key = `${id}\n${textOf(field(line, 'requestId'))}`;
+    const named = textOf(field(message, 'id'));
+    const id = named || this.#namelessId(line, content);
+    const requestId = textOf(field(line, 'requestId'));
+    const key = `${id}\n${requestId}`;
     const usage = usageOf(field(message, 'usage'));
     const blocks: unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
     const shown = blocks.filter((block) => !THOUGHTS.has(textOf(field(block, 'type'))));
@@ -79,6 +84,7 @@ export class ClaudeSession implements SessionReader {
       usage,
       request: {
         key,
+        ...(named !== '' && { answer: { id: named, bare: requestId === '' } }),
         thread: this.#nameOf(line),
         atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
         wire: 'messages',
@@ -86,6 +92,14 @@ export class ClaudeSession implements SessionReader {
         project: projectOf(field(line, 'cwd')),
       },
     };
+  }
+
+  /** A fork copies lines with their times, but may give them ids of its own. */
+  #namelessId(line: unknown, content: unknown): string {
+    const timestamp = textOf(field(line, 'timestamp'));
+    return timestamp === ''
+      ? textOf(field(line, 'uuid')) || `line ${this.#nameless++}`
+      : textHash(`${timestamp}\n${JSON.stringify(content)}`);
   }
 
   /** Ends the answer: completes its request, and appends the results that arrived in the meantime. */

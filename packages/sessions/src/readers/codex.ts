@@ -63,7 +63,7 @@ export class CodexSession implements SessionReader {
   }
 
   end(): Session {
-    return { requests: this.#requests, offered: new Set(), limits: this.#limits };
+    return { requests: this.#requests, offered: new Set(), limits: this.#limits, id: this.#id };
   }
 
   #item(item: unknown, atMs: number): void {

@@ -67,7 +67,7 @@ function messagesOf(text: string): { readonly id: string; readonly messages: rea
 }
 
 /** The text of a content: a string, parts with `text`, or tool answers. */
-function wordsOf(content: unknown): string {
+export function wordsOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)
     .map((part) => {

@@ -15,6 +15,8 @@ export type SessionWire = 'messages' | 'responses' | 'chat';
 export interface SessionRequest {
   /** Identifies the request across files. */
   readonly key: string;
+  /** Id of the answer, if `key` also has a request id; `bare` if it has none. */
+  readonly answer?: { readonly id: string; readonly bare: boolean };
   /** Conversation within the file, because agents store conversations of sub-agents in the same file. */
   readonly thread: string;
   readonly atMs: number;
@@ -38,6 +40,8 @@ export interface Session {
   readonly requests: readonly SessionRequest[];
   /** Tools offered by name. */
   readonly offered: ReadonlySet<string>;
+  /** The session id that the agent sends with its requests; absent if it sends none, or none is recorded. */
+  readonly id?: string | undefined;
   /** States of subscription limits, in order; absent if the agent does not record them. */
   readonly limits?: readonly Reading[];
 }

@@ -11,9 +11,9 @@ interface Row {
   readonly data: string;
 }
 
-/** Sessions of opencode: in its database, or in the files of older versions. */
-export function openCodeFiles(folder: string): FoundSession[] {
-  const path = join(folder, 'opencode.db');
+/** Sessions of opencode or of its fork Kilo: in its database, or in the files of older versions. */
+export function openCodeFiles(folder: string, database: string): FoundSession[] {
+  const path = join(folder, database);
   return existsSync(path) ? inDatabase(path) : inFiles(join(folder, 'storage'));
 }
 
@@ -38,7 +38,7 @@ function inDatabase(path: string): FoundSession[] {
           }),
         );
       });
-      return openCodeSession(messages);
+      return { ...openCodeSession(messages), id };
     },
   }));
 }
@@ -69,14 +69,14 @@ function inFiles(storage: string): FoundSession[] {
     const session = basename(dirname(path));
     bySession.set(session, [...(bySession.get(session) ?? []), path]);
   }
-  return [...bySession.values()].map((paths) => ({
+  return Array.from(bySession, ([id, paths]) => ({
     path: paths.at(-1) ?? '',
     async read() {
       const messages = paths.sort().map((path): OpenCodeMessage => {
         const parts = filesBelow(join(storage, 'part', basename(path, '.json')), '.json').sort();
         return { info: jsonAt(path), parts: parts.map(jsonAt) };
       });
-      return openCodeSession(messages);
+      return { ...openCodeSession(messages), id };
     },
   }));
 }

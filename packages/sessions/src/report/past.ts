@@ -27,6 +27,8 @@ export interface PastOptions {
   readonly leftover?: Leftover;
   /** Whether this machine's store contains any of these cuts; `null` without a store. */
   readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
+  /** Whether the store has requests of a session; `null` without a store. */
+  readonly isProxied: ((session: string) => boolean) | null;
   /** @param done - number of finished files; fractions are parts of a file */
   readonly onProgress: (done: number, agent: string) => void;
 }
@@ -94,12 +96,13 @@ export class Past {
     return requests.every(({ model }) => (own.get(model)?.tokens ?? 0) >= ENOUGH_TOKENS);
   }
 
-  async #session(file: SessionFile, { requests, offered, limits = [] }: Session, sinceMs: number): Promise<void> {
+  async #session(file: SessionFile, session: Session, sinceMs: number): Promise<void> {
+    const { requests, offered, limits = [] } = session;
     const counted = requests.map((request) => request.atMs >= sinceMs && this.#isNew(request));
     if (!counted.includes(true)) return;
     this.#sessions++;
     for (const reading of limits) if (reading.endedMs >= sinceMs) this.#limits.push(reading);
-    const went = wentThroughProxy(requests) || (await this.#isKnown(file, requests));
+    const went = await this.#wentThroughProxy(file, session);
     if (went) this.#throughProxy++;
     this.#whatIf.add(requests.filter((_, i) => counted[i] === true));
     const looked = lookedAt(requests, counted);
@@ -119,10 +122,24 @@ export class Past {
     this.#agents.set(file.agent, (this.#agents.get(file.agent) ?? 0) + own);
   }
 
-  #isNew({ key }: SessionRequest): boolean {
-    if (this.#keys.has(key)) return false;
-    if (this.#keys.size < MAX_KEYS) this.#keys.add(key);
-    return true;
+  /** A copy of a request may lack the request id: the id of the answer is enough then. */
+  #isNew({ key, answer }: SessionRequest): boolean {
+    const alike = answer === undefined ? '' : `${answer.bare ? 'any' : 'bare'}\n${answer.id}`;
+    const isKnown = this.#keys.has(key) || (alike !== '' && this.#keys.has(alike));
+    const own = answer === undefined ? [] : [`any\n${answer.id}`, ...(answer.bare ? [`bare\n${answer.id}`] : [])];
+    if (this.#keys.size < MAX_KEYS) for (const one of [key, ...own]) this.#keys.add(one);
+    return !isKnown;
+  }
+
+  /**
+   * Whether a session's requests went through the proxy: the store has its id or its cuts. Only if neither can be asked
+   * for, signs in the file count: a session about markers contains some, and one without a recovery none.
+   */
+  async #wentThroughProxy(file: SessionFile, { id, requests }: Session): Promise<boolean> {
+    const { isProxied } = this.#options;
+    const isNamed = id !== undefined && id !== '' && isProxied !== null;
+    if (isNamed ? isProxied(id) : wentThroughProxy(requests)) return true;
+    return this.#isKnown(file, requests);
   }
 
   /** Whether this machine's store has the cuts computed for a session, which proves that it was pruned. */

@@ -1,12 +1,16 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { linesOf } from 'mcp-pruner/base/file-lines.ts';
+import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { ClaudeSession } from '../readers/claude.ts';
 import { clineCliSession, clineTask } from '../readers/cline.ts';
 import { CodexSession } from '../readers/codex.ts';
 import { CopilotSession } from '../readers/copilot.ts';
 import { geminiSession } from '../readers/gemini.ts';
-import type { SessionReader } from '../readers/recorded.ts';
+import { KimiSession } from '../readers/kimi.ts';
+import { PiSession } from '../readers/pi.ts';
+import { QwenSession } from '../readers/qwen.ts';
+import { projectOf, type SessionReader } from '../readers/recorded.ts';
 import { type FoundSession, filesBelow, type SessionFile } from './found.ts';
 import { openCodeFiles } from './opencode-files.ts';
 
@@ -41,13 +45,21 @@ export const PLACES: readonly SessionPlace[] = [
     folder: '.codex/sessions',
     files: (folder) => jsonLines(filesBelow(folder, '.jsonl'), () => new CodexSession()),
   },
-  { agent: 'opencode', folder: '.local/share/opencode', files: openCodeFiles },
+  { agent: 'opencode', folder: '.local/share/opencode', files: (folder) => openCodeFiles(folder, 'opencode.db') },
+  { agent: 'Kilo', folder: '.local/share/kilo', files: (folder) => openCodeFiles(folder, 'kilo.db') },
   { agent: 'Gemini CLI', folder: '.gemini/tmp', files: geminiFiles },
   {
     agent: 'Copilot CLI',
     folder: '.copilot/session-state',
     files: (folder) => jsonLines(filesBelow(folder, 'events.jsonl'), () => new CopilotSession()),
   },
+  {
+    agent: 'pi',
+    folder: '.pi/agent/sessions',
+    files: (folder) => jsonLines(filesBelow(folder, '.jsonl'), () => new PiSession()),
+  },
+  { agent: 'Qwen Code', folder: '.qwen/projects', files: qwenFiles },
+  { agent: 'Kimi Code', folder: '.kimi-code/sessions', files: kimiFiles },
   { agent: 'Cline', folder: '.cline/data/tasks', files: clineFiles },
   { agent: 'Cline', folder: '.cline/data/sessions', files: clineCliFiles },
   ...EDITORS.map((editor) => ({ agent: 'Cline', folder: `${editor}/${CLINE}/tasks`, files: clineFiles })),
@@ -76,12 +88,12 @@ function wholeText(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
-function jsonLines(paths: readonly string[], open: () => SessionReader): FoundSession[] {
+function jsonLines(paths: readonly string[], open: (path: string) => SessionReader): FoundSession[] {
   return paths.map((path) => ({
     path,
     async read(onRead) {
       const size = Math.max(1, statSync(path).size);
-      const reader = open();
+      const reader = open(path);
       for await (const line of linesOf(path, (bytes) => onRead(Math.min(1, bytes / size)))) reader.line(line);
       return reader.end();
     },
@@ -105,6 +117,31 @@ function geminiProject(folder: string): string {
     return basename(readFileSync(join(folder, '.project_root'), 'utf8').trim());
   } catch {
     return basename(folder).slice(0, 12); // older versions name the folder by a hash
+  }
+}
+
+/** `<project>/chats/<session>.jsonl`; other files of a project are no conversations. */
+function qwenFiles(folder: string): FoundSession[] {
+  const paths = filesBelow(folder, '.jsonl').filter((path) => basename(dirname(path)) === 'chats');
+  return jsonLines(paths, () => new QwenSession());
+}
+
+/** `<folder>/<session>/agents/<agent>/wire.jsonl`; `state.json` of the session names its working directory. */
+function kimiFiles(folder: string): FoundSession[] {
+  const paths = filesBelow(folder, 'wire.jsonl').filter((path) => basename(dirname(dirname(path))) === 'agents');
+  return jsonLines(paths, (path) => {
+    const agent = dirname(path);
+    const session = dirname(dirname(agent));
+    return new KimiSession({ session: basename(session), agent: basename(agent), project: kimiProject(session) });
+  });
+}
+
+function kimiProject(session: string): string {
+  try {
+    const state = parsed(readFileSync(join(session, 'state.json'), 'utf8'));
+    return projectOf(field(state, 'workDir') ?? field(state, 'cwd'));
+  } catch {
+    return basename(dirname(session)); // the folder is named after the working directory
   }
 }
 

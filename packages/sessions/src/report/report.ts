@@ -1,8 +1,11 @@
+import { SESSION_CHARS } from 'mcp-pruner/base/conversation-ids.ts';
 import { type Call, type Io, painter } from 'mcp-pruner/cli/command.ts';
 import { ProgressBar } from 'mcp-pruner/cli/progress.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
+import { textHash } from 'mcp-pruner/core/hash.ts';
 import { PESSIMISTIC, USUAL } from 'mcp-pruner/ledger/thresholds.ts';
+import { knownSessions } from 'mcp-pruner/store/known-names.ts';
 import { sessionFiles } from './places.ts';
 import { shareText } from './share.ts';
 import { nothingText, sessionsText } from './text.ts';
@@ -28,6 +31,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
       ...{ settings, clock: io.clock, prices: pricesOf(settings) },
       leftover: call.values.pessimistic === true ? PESSIMISTIC : USUAL,
       isKnown: store?.isKnown ?? null,
+      isProxied: store?.isProxied ?? null,
       onProgress: (done, agent) => bar.show(done, agent),
     });
     const found = await past.report(files, sinceMs);
@@ -51,7 +55,9 @@ async function knowing(settings: Settings, io: Io) {
   const { openStore, storeExists } = await import('mcp-pruner/app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) return null;
   const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
+  const sessions = await knownSessions(store.sql).catch(() => null); // likewise
   return {
+    isProxied: sessions && ((id: string) => sessions.has(textHash(id).slice(0, SESSION_CHARS))),
     isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
       const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read counts as empty
       const found = await Promise.all(pruneIds.map(find));
