@@ -21,6 +21,8 @@ import { Replica, type ReplicaParts, Work } from './session.ts';
 const MINUTE = 60_000;
 const database = sharedDatabase();
 
+const NO_USAGE = { input: null, output: null, read: null, written: null, written1h: null };
+
 type AnswerFacts = Partial<Parameters<Replica['answers']['note']>[0]>;
 
 /** A process whose answers end the moment they begin. */
@@ -200,6 +202,28 @@ describe('a conversation that continues after its cache has expired', () => {
       expect(messageBytes(body).subarray(0, last.length).equals(last)).toBe(true);
     }
     expect([one, two, three].flatMap(({ failures }) => failures)).toEqual([]);
+  });
+
+  it('has a longer clock once a longer pause was warm for its model, and a cold cache does not shorten it', async () => {
+    const usage = (input: number, read: number) => ({ usage: { ...NO_USAGE, input, read } });
+    const one = new Session().read(14);
+    await one.send();
+    one.pause(29);
+    await one.send(usage(10_000, 9_000));
+    one.pause(5);
+    await one.send(usage(10_000, 100));
+    expect(aside(await one.pause(38).send())).toEqual([]);
+    expect(aside(await one.pause(40).send()).length).toBeGreaterThan(5);
+    const cold = new Session().read(14);
+    await cold.send();
+    cold.pause(29);
+    await cold.send(usage(10_000, 5_000));
+    expect(aside(await cold.pause(31).send()).length).toBeGreaterThan(5);
+    const late = new Session().read(14);
+    await late.send();
+    for (const minutes of [29, 38, 47, 56]) await late.pause(minutes).send(usage(10_000, 9_000));
+    expect(aside(await late.pause(60).send())).toEqual([]);
+    expect(aside(await late.pause(61).send()).length).toBeGreaterThan(5);
   });
 
   it('stays whole if cold stashing is switched off', async () => {

@@ -18,6 +18,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const MARGIN_MS = 5 * MINUTE_MS;
 const SHORT_MS = 6 * MINUTE_MS;
 const UNKNOWN_MS = 30 * MINUTE_MS;
+/** After a pause that the cache outlived, caches of the model are taken to live so much longer, up to a limit. */
+const LEARNED_MS = 10 * MINUTE_MS;
+const MOST_LEARNED_MS = HOUR_MS;
+/** Minimum share of the input that is read from a warm cache. */
+const WARM_SHARE = 0.6;
+const MAX_MODELS = 1_000;
 /** The longest lifetime of a breakpoint. */
 const LONGEST_MS = HOUR_MS + MARGIN_MS;
 /** Number of turns read to determine the cache lifetime. */
@@ -29,7 +35,8 @@ const MAX_HEADS = 6;
 const SENT_MS = MINUTE_MS;
 
 type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'cacheUpTo' | 'cacheHourUpTo'> &
-  HeadSums & { readonly retentionHours?: number | undefined };
+  Partial<Pick<RequestFacts, 'usage' | 'retentionHours'>> &
+  HeadSums;
 
 export interface LastAnswersOptions {
   readonly ledger: Pick<LedgerStore, 'turns' | 'noteSent' | 'lastSent'>;
@@ -52,6 +59,10 @@ export class LastAnswers implements SentWatch {
   /** Tokens that would have been put aside at the last request, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
+  /** When the newest request of each conversation arrived. */
+  readonly #arrived = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+  /** Learned lifetimes of caches, by wire and model. A cold cache never shortens them: a router may cause that. */
+  readonly #learned = new BoundedMap<string, number>(MAX_MODELS);
   /** When each head of a conversation was last recorded as sent. */
   readonly #recorded = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
@@ -64,6 +75,7 @@ export class LastAnswers implements SentWatch {
     const { ledger, isOn, process, onFailure } = this.#options;
     if (conversationId === '' || !isOn(project)) return;
     const conversation = conversationKey(project, conversationId);
+    this.#arrived.set(conversation, nowMs);
     const { model, tools, system, summary = '' } = head();
     const key = [conversation, model, tools, system, summary].join('\n');
     const before = this.#recorded.get(key);
@@ -85,14 +97,29 @@ export class LastAnswers implements SentWatch {
 
   /** Records an answer. @param isLocal - whether the upstream is local and its cache has no time limit */
   note(facts: Facts, atMs: number, isLocal: boolean): void {
-    const { project, conversationId, model, tools, system, summary = '' } = facts;
-    const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : lifetimeOf(facts);
+    const { project, conversationId, wire, model, tools, system, summary = '' } = facts;
     const key = conversationKey(project, conversationId);
     const answers = this.#noted.get(key) ?? [];
     const head = { model, tools, system, summary };
+    const before = answers.find((one) => isSame(one, head));
+    if (before !== undefined) this.#learn(facts, (this.#arrived.get(key) ?? 0) - before.atMs);
+    const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : this.#learnedOr(wire, model, lifetimeOf(facts));
     const others = answers.filter((one) => !isSame(one, head));
     const latest = [{ atMs, lifetimeMs, ...head }, ...others].slice(0, MAX_HEADS);
     this.#noted.set(key, latest);
+  }
+
+  /** Learns from a request after a pause that found its history in the cache. */
+  #learn({ wire, model, usage }: Facts, pauseMs: number): void {
+    const { input, read } = usage ?? {};
+    if (typeof input !== 'number' || typeof read !== 'number' || read < WARM_SHARE * input) return;
+    const lifetimeMs = Math.min(pauseMs + LEARNED_MS, MOST_LEARNED_MS);
+    const known = this.#learnedOr(wire, model, UNKNOWN_MS);
+    if (lifetimeMs > known) this.#learned.set(`${wire} ${model}`, lifetimeMs);
+  }
+
+  #learnedOr(wire: string, model: string, lifetimeMs: number): number {
+    return lifetimeMs === UNKNOWN_MS ? (this.#learned.get(`${wire} ${model}`) ?? lifetimeMs) : lifetimeMs;
   }
 
   /** Tokens that would have been put aside in the answered request. Returned only once. */
@@ -135,7 +162,7 @@ export class LastAnswers implements SentWatch {
       const breakpoint = written && (written.write1h > 0 ? 'hour' : 'minutes');
       const lifetimeMs = isLocal(wireOfTurn)
         ? Number.POSITIVE_INFINITY
-        : breakpointLifetime(wireOfTurn === 'messages' ? breakpoint : undefined);
+        : this.#learnedOr(wireOfTurn, model, breakpointLifetime(wireOfTurn === 'messages' ? breakpoint : undefined));
       return { atMs, lifetimeMs, model, tools: '', system: '' };
     });
     const requests = sent
@@ -144,7 +171,7 @@ export class LastAnswers implements SentWatch {
       .filter((one) => !answers.some((answer) => isSame(answer, one) && answer.atMs >= one.atMs))
       .map(({ lifetimeMs, process: _, ...one }): LastAnswer => {
         const known = lifetimeMs ?? billed.find(({ model }) => model === one.model)?.lifetimeMs;
-        return { ...one, lifetimeMs: known ?? unknownMs };
+        return { ...one, lifetimeMs: known ?? this.#learnedOr(wire, one.model, unknownMs) };
       });
     const newer = [...answers, ...requests];
     const others = billed.filter(({ model, atMs }) => !newer.some((one) => one.model === model && one.atMs >= atMs));
