@@ -12,7 +12,14 @@ import { edition } from '../../src/edition.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
-import { type Message, type Recording, type RequestTime, requestTimes } from '../recordings/conversation.ts';
+import type { ProviderUsage } from '../../src/wires/dialects/dialect.ts';
+import {
+  type Message,
+  type Recording,
+  type RequestTime,
+  requestTimes,
+  type Usage,
+} from '../recordings/conversation.ts';
 import { agentFacts, historyOf } from './agents.ts';
 import { type Bodies, bodiesOf } from './bodies.ts';
 import { type Needs, Sent } from './needs.ts';
@@ -106,6 +113,7 @@ class Player {
   readonly #parts: PlayerParts;
   readonly #bodies: Bodies;
   readonly #models: ReadonlyMap<number, string>;
+  readonly #usage: ReadonlyMap<number, Usage>;
   readonly #userAgent: string;
   #model = 'm';
 
@@ -115,10 +123,11 @@ class Player {
     this.texts = new SentTexts(messages);
     this.#bodies = bodiesOf(parts.recording);
     this.#models = new Map(usage.flatMap(({ at, model = '' }) => (model === '' ? [] : [[at, model] as const])));
+    this.#usage = new Map(usage.map((one) => [one.at, one]));
     this.#userAgent = agentFacts(agent).userAgent;
   }
 
-  async send({ at, answeredMs }: RequestTime): Promise<void> {
+  async send({ at, arrivedMs, answeredMs }: RequestTime): Promise<void> {
     const { rewriter, services, recording } = this.#parts;
     const { wire, dialect } = this.#bodies;
     this.#model = this.#models.get(at) ?? this.#model;
@@ -136,8 +145,20 @@ class Player {
     rewriter.completed(project, rewritten);
     this.#note(at, rewritten);
     const about = { requestId: scope.requestId, project, wire, forwardedOriginal: false };
-    const facts = endedFacts(factsOf(rewritten, about), answeredMs, null);
-    services.cold.books.answered({ facts, atMs: answeredMs, isLocal: services.cold.isLocal(wire) });
+    const facts = endedFacts(factsOf(rewritten, about), answeredMs, this.#usageAt(at));
+    services.cold.books.answered({
+      facts,
+      atMs: answeredMs,
+      tookMs: answeredMs - arrivedMs,
+      isLocal: services.cold.isLocal(wire),
+    });
+  }
+
+  /** What the provider reported. The cache of what was sent instead is as warm. */
+  #usageAt(at: number): ProviderUsage | null {
+    const one = this.#usage.get(at);
+    if (one === undefined) return null;
+    return { promptTokens: one.fresh + one.read + one.written, completionTokens: one.output, cachedTokens: one.read };
   }
 
   #note(at: number, { body, received }: RewrittenRequest): void {

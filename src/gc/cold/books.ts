@@ -21,7 +21,9 @@ export interface ColdBooksOptions {
 /** Fields of an answered request that are used here. */
 export interface AnsweredRequest {
   readonly facts: RequestFacts;
+  /** When its answer ended, and the time since it arrived. */
   readonly atMs: number;
+  readonly tookMs: number;
   /** Whether the provider is on this machine or the local network. */
   readonly isLocal: boolean;
 }
@@ -44,9 +46,9 @@ export class ColdBooks {
    *
    * @returns tokens that would have been put aside in its request
    */
-  answered({ facts, atMs, isLocal }: AnsweredRequest): number {
+  answered({ facts, atMs, tookMs, isLocal }: AnsweredRequest): number {
     const { answers } = this.#options;
-    answers.note(facts, atMs, isLocal);
+    answers.note(facts, atMs, isLocal, tookMs);
     this.recovered(facts.regrets.flatMap(({ how, pruneId }) => (how === 'recovered' && pruneId ? pruneId : [])));
     return answers.takeMeasured(facts.project, facts.conversationId);
   }

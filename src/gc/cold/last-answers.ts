@@ -59,8 +59,6 @@ export class LastAnswers implements SentWatch {
   /** Tokens that would have been put aside at the last request, by conversation. */
   readonly #measured = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
-  /** When the newest request of each conversation arrived. */
-  readonly #arrived = new BoundedMap<string, number>(MAX_CONVERSATIONS);
   /** Learned lifetimes of caches, by wire and model. A cold cache never shortens them: a router may cause that. */
   readonly #learned = new BoundedMap<string, number>(MAX_MODELS);
   /** When each head of a conversation was last recorded as sent. */
@@ -75,7 +73,6 @@ export class LastAnswers implements SentWatch {
     const { ledger, isOn, process, onFailure } = this.#options;
     if (conversationId === '' || !isOn(project)) return;
     const conversation = conversationKey(project, conversationId);
-    this.#arrived.set(conversation, nowMs);
     const { model, tools, system, summary = '' } = head();
     const key = [conversation, model, tools, system, summary].join('\n');
     const before = this.#recorded.get(key);
@@ -95,14 +92,20 @@ export class LastAnswers implements SentWatch {
     return this.#noted.get(conversationKey(project, conversationId));
   }
 
-  /** Records an answer. @param isLocal - whether the upstream is local and its cache has no time limit */
-  note(facts: Facts, atMs: number, isLocal: boolean): void {
+  /**
+   * Records an answer.
+   *
+   * @param atMs - when it ended
+   * @param isLocal - whether the upstream is local and its cache has no time limit
+   * @param tookMs - time since its request arrived
+   */
+  note(facts: Facts, atMs: number, isLocal: boolean, tookMs = 0): void {
     const { project, conversationId, wire, model, tools, system, summary = '' } = facts;
     const key = conversationKey(project, conversationId);
     const answers = this.#noted.get(key) ?? [];
     const head = { model, tools, system, summary };
     const before = answers.find((one) => isSame(one, head));
-    if (before !== undefined) this.#learn(facts, (this.#arrived.get(key) ?? 0) - before.atMs);
+    if (before !== undefined) this.#learn(facts, atMs - tookMs - before.atMs);
     const lifetimeMs = isLocal ? Number.POSITIVE_INFINITY : this.#learnedOr(wire, model, lifetimeOf(facts));
     const others = answers.filter((one) => !isSame(one, head));
     const latest = [{ atMs, lifetimeMs, ...head }, ...others].slice(0, MAX_HEADS);

@@ -19,7 +19,12 @@ import type { SavingWatch } from './saving-watch.ts';
 /** Records answers for the detection of cold caches. */
 export interface ColdReports {
   readonly books: {
-    answered(request: { readonly facts: RequestFacts; readonly atMs: number; readonly isLocal: boolean }): number;
+    answered(request: {
+      readonly facts: RequestFacts;
+      readonly atMs: number;
+      readonly tookMs: number;
+      readonly isLocal: boolean;
+    }): number;
   };
   isLocal(wire: string, cloud?: ProviderName): boolean;
 }
@@ -172,10 +177,10 @@ export class Reporter {
    *
    * @returns tokens that would have been put aside at this request
    */
-  #noteAnswer({ facts, wire, cloud, upstreamError }: RequestReport, atMs: number): number {
+  #noteAnswer({ facts, wire, cloud, upstreamError, totalMs }: RequestReport, atMs: number): number {
     const { cold } = this.#options;
     if (!cold || !facts || upstreamError !== null) return 0;
-    return cold.books.answered({ facts, atMs, isLocal: cold.isLocal(wire, cloud) });
+    return cold.books.answered({ facts, atMs, tookMs: totalMs, isLocal: cold.isLocal(wire, cloud) });
   }
 
   /** Reports a changed history that the provider detected. */
