@@ -13,7 +13,7 @@ export function contextText({ compactions, cold }: ContextReport): string {
   const { seen, avoided, conversations } = compactions;
   const lines: string[] = [];
   if (seen + avoided > 0) {
-    lines.push('', `Compactions: ${seen} seen, ${avoided} avoided`);
+    lines.push('', `Compactions by clients: ${seen}; avoided by cuts: ${avoided}`);
     for (const one of conversations.slice(0, MOST_SHOWN)) {
       const what = one.avoided ? 'avoided' : one.compacted_by ? `compacted by ${one.compacted_by}` : 'continues';
       const threshold = one.threshold === null ? 'unknown' : count(one.threshold);

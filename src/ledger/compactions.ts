@@ -78,7 +78,8 @@ export function compactionsOf(
     (one) => one.avoided || one.continues !== null || one.compacted_by !== null,
   );
   return {
-    seen: seen.length,
+    // a client that asked for a summary and did not go on from it has compacted nothing
+    seen: seen.filter(({ conversation }) => conversation !== '').length,
     avoided: shown.filter(({ avoided }) => avoided).length,
     conversations: [...new Map(found.map((one) => [keyOf(one.project, one.id), one])).values()].slice(0, MAX_LISTED),
   };

@@ -212,7 +212,11 @@ function ledgerMetrics(
     'model',
     'wire',
   );
-  const compactions = counter('compactions_total', 'Compactions of clients, and those that cuts have avoided.', 'kind');
+  const compactions = counter(
+    'compactions_total',
+    'Conversations that went on from a summary of their client, and those that cuts kept from it.',
+    'kind',
+  );
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
   const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
   return {

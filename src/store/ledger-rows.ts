@@ -144,7 +144,7 @@ export const SELECTED_CONVERSATION = `conversation AS "conversationId", project,
   CAST(sum(regret_tokens) AS bigint) AS "regretTokens",
   CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens",
   ${WORK_FIELDS.map((field) => `CAST(sum(${FIELDS[field]}) AS bigint) AS "${field}"`).join(', ')},
-  (SELECT count(*) FROM main.compaction c WHERE c.project = t.project AND c.continues = t.conversation) AS compactions`;
+  (SELECT count(*) FROM main.compaction c WHERE c.project = t.project AND c.continues = t.conversation AND c.conversation <> '') AS compactions`;
 
 /** Merges figures with stored names, so that each (day, project, slice, key, field) occurs once. */
 export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {

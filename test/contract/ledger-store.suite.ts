@@ -205,6 +205,8 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       const work = { userMessages: 1, calls: 3, recoveries: 5 };
       const summary = { client: 'codex', product: '', model: 'm', session: '', tokens: 9, atMs: 4_000 };
       await compactions.add({ project: 'q', continues: 'c2', ...summary });
+      await compactions.follow({ project: 'q', session: '', conversation: 'c3', atMs: 4_500 });
+      await compactions.add({ project: 'q', continues: 'c2', ...summary, atMs: 4_900 }); // nothing went on from it
       await compactions.add({ project: 'other', continues: 'c2', ...summary });
       const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const, work };
       await ledger.add([aTurn('r1'), aTurn('r2', { atMs: 2_000, dollars: null }), aTurn('r3', late)], []);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readContexts } from '../../src/ledger/compactions.ts';
+import { readReport } from '../../src/ledger/ledger.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { BillingUpstream, conversation, priceFile, turnsOf } from './team.ts';
@@ -16,6 +18,33 @@ const FIRST: Readonly<Record<string, readonly [text: string, cause: string]>> = 
   'a heading': ['## Summary\n\nThe payment service refuses the card.', 'compacted'],
   'another task': ['Write a summary for the readme.', 'first_request'],
 };
+
+const PROMPT = 'Your task is to create a detailed summary of the conversation so far, paying close attention to it.';
+
+it('compactions are the conversations that went on from a summary: one number in report, causes and control group', async () => {
+  const upstream = new BillingUpstream();
+  const proxy = await startProxy(await upstream.start(), { env: { MCP_PRUNER_PRICES: priceFile() } });
+  const [summary = ''] = FIRST['Claude Code'] ?? [];
+  for (const [session, goesOn] of Object.entries({ first: true, second: true, unused: false })) {
+    const headers = { 'x-mcp-pruner-project': 'shop', 'x-claude-code-session-id': session };
+    const messages = conversation(session, TURNS);
+    const asked = [...messages, { role: 'assistant', content: 'ok' }, { role: 'user', content: PROMPT }];
+    await upstream.send(proxy.url, messages, headers);
+    await upstream.send(proxy.url, asked, headers);
+    await upstream.send(proxy.url, asked, headers); // a retry
+    if (goesOn) await upstream.send(proxy.url, [{ role: 'user', content: `${summary} ${session}` }], headers);
+  }
+  await proxy.stop();
+  const store = openStore(proxy.dbPath);
+  const { misses } = await readReport(store.ledger, { sinceDay: '2000-01-01' });
+  const { compactions } = await readContexts(store.compactions, { sinceDay: '2000-01-01' });
+  const conversations = await store.ledger.conversations({ sinceMs: 0, limit: 99 });
+  expect({
+    report: compactions.seen,
+    causes: misses.find(({ cause }) => cause === 'compacted')?.requests,
+    control: conversations.reduce((sum, one) => sum + one.compactions, 0),
+  }).toEqual({ report: 2, causes: 2, control: 2 });
+});
 
 describe('a conversation that a client compacts to a single message', () => {
   it('gets the miss cause compacted for the wording of several clients, unlike a new task', async () => {

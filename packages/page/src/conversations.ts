@@ -189,6 +189,6 @@ function shown(
   return {
     ...{ row, ...readProjectKey(project), name, task: task === name ? '' : task, turns, messages, seenMs, client },
     ...{ opening, bill, hit, continues: begun?.continues ?? null, session: sessionIn(name), side: false },
-    compactions: compactions.filter(({ continues }) => continues === name).length,
+    compactions: compactions.filter((one) => one.continues === name && one.conversation !== '').length,
   };
 }

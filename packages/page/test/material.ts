@@ -65,6 +65,7 @@ export async function addHistory(stage: Stage): Promise<string> {
     atMs: nowMs,
   };
   await store.compactions.add({ ...about, continues: name });
+  await store.compactions.follow({ project: 'default', session: '', conversation: `${name}-on`, atMs: nowMs });
   await store.close();
   await seedLedger(stage.dbPath, name);
   return name;

@@ -10,7 +10,7 @@ import { compactingClient, containsSummary } from './signs.ts';
 export interface CompactionWatchOptions {
   readonly store: CompactionStore;
   readonly clock: Clock;
-  /** Called for each detected compaction; increments counters. */
+  /** Called for each conversation that goes on from a client's summary; increments counters. */
   readonly onSeen: () => void;
   readonly onFailure: FailureReporter;
 }
@@ -92,7 +92,7 @@ export class CompactionWatch implements Observer {
     const compaction = { project, continues, client, product, model, session, tokens, atMs: this.#nowMs() };
     this.#linked.delete(keyOf(request));
     this.#queue.add(0, async () => {
-      if (await this.#options.store.add(compaction)) this.#options.onSeen();
+      await this.#options.store.add(compaction);
     });
   }
 
@@ -106,7 +106,7 @@ export class CompactionWatch implements Observer {
     this.#linked.set(key, true);
     const follower = { project: scope.project, session, conversation, atMs: this.#nowMs() };
     this.#queue.add(0, async () => {
-      await this.#options.store.follow(follower);
+      if ((await this.#options.store.follow(follower)) !== null) this.#options.onSeen();
     });
   }
 
