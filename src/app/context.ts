@@ -24,12 +24,12 @@ const RANDOM_MS = 1_000;
 const BASE_32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** Creates request ids: ulids that ascend within the process. */
-export function requestIds({ nowMs }: Clock): () => string {
+export function requestIds(clock: Clock): () => string {
   let random = '';
   let drawnMs = Number.NEGATIVE_INFINITY;
   let lastMs = 0;
   return () => {
-    lastMs = Math.max(lastMs, Math.trunc(nowMs()));
+    lastMs = Math.max(lastMs, Math.trunc(clock.nowMs()));
     if (lastMs - drawnMs < RANDOM_MS) random = incrementBase32(random);
     else {
       random = Array.from(randomBytes(16), (byte) => BASE_32[byte % 32]).join('');
