@@ -2,10 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { recoverCommand } from '../../src/config/recover-command.ts';
-import type { Job } from '../../src/core/decide/decision.ts';
 import { addRecoveryHint } from '../../src/core/decide/decision.ts';
-import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { textHash } from '../../src/core/hash.ts';
 import { REASON_CHARS } from '../../src/engine/text/marker.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
@@ -13,7 +10,7 @@ import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { settingsOf } from '../helpers/proxy.ts';
-import { decisionCache, openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
+import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const TOOL = 'source intacte, lignes par recover_text';
@@ -121,19 +118,6 @@ describe('the recovery hint', () => {
     const turn = (tools: object[]): Promise<string[]> => reasonsOf(openaiChat, chat({ tools }), { store });
     const sent = await turn([]);
     expect(await turn([named])).toEqual(sent);
-  });
-
-  it('is absent from a text for which an older version made the decision', async () => {
-    const text = serverLog(120);
-    const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
-    const hints = { origin: 'command' } as const;
-    const job: Job = { text, textHash: textHash(text), goal: ASKED, hints, limits, tool: 'bash', caller: 'proxy' };
-    const maker = new DecisionMaker({ decisionCache: decisionCache(openStore()), timeoutMs: 60_000 });
-    const before = await maker.decideAll([job]);
-    await maker.makeDurable(before.fresh, [], '');
-    const after = await maker.decideAll([{ ...job, recoveryHint: 'tool' }]);
-    expect(after).toMatchObject({ decisions: before.decisions, fresh: [] });
-    expect(after.decisions[0]?.cuts.length).toBeGreaterThan(0);
   });
 
   it('names the file of the program if mcp-pruner is not on the PATH of this machine', () => {

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { HoldoutResult } from '../../src/core/ports/ledger-report.ts';
-import { earlierControlPrefix, wholeRecord } from '../../src/core/sent/records.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { difference } from '../../src/ledger/interval.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
@@ -245,14 +244,6 @@ describe.each([
     const cut = await openPipeline({ store }).rewrite(of(first, 's1'));
     const again = await openPipeline({ store, isHeldOut: () => true }).rewrite(of(first, 's2'));
     expect([outcomeOf(again), again.body]).toEqual([[false, 1], cut.body]);
-  });
-
-  it('follow the record of an earlier version, which was keyed by the first words', async () => {
-    const store = openStore();
-    const { conversationId } = await openPipeline({ store: openStore() }).rewrite(of(first));
-    await store.commit({ decisions: [], touch: [], sent: [wholeRecord(earlierControlPrefix(conversationId))] }, 0);
-    const later = await openPipeline({ store, isHeldOut: () => false }).rewrite(of(grown, 's1'));
-    expect(outcomeOf(later)).toEqual([true, 0]);
   });
 });
 

@@ -188,7 +188,7 @@ async function requestScores(
 async function decisionFor(options: PrunerOptions, call: PendingCall): Promise<Outcome> {
   const { key } = call;
   const known = (await options.decisions.find([key])).get(key);
-  if (known) return { call, decision: known, fault: faultOf(known), isNew: false };
+  if (known) return { call, decision: known, fault: known.warnings[0] ?? '', isNew: false };
   return { call, ...(await decideNow(options, call)), isNew: true };
 }
 
@@ -221,19 +221,11 @@ async function decideNow(
     const { decision } = await decisions.make(key, question, { deadline: startedAt + input.options.timeoutMs });
     // A decision that timed out must not be replayed as a complete one.
     if (isLate(decision)) return wholeFor(job, key, 'timeout');
-    return { decision, fault: faultOf(decision) };
+    return { decision, fault: decision.warnings[0] ?? '' };
   } catch (cause) {
     onFailure('internal_error', cause);
     return wholeFor(job, key, 'internal_error');
   }
-}
-
-/**
- * Why a decision is incomplete, or `''`. Earlier versions stored worker time-outs as `whole: 'timeout'` without a
- * warning.
- */
-function faultOf({ warnings, whole }: Decision): string {
-  return warnings[0] ?? (whole === 'timeout' ? whole : '');
 }
 
 /** A fallback decision under a separate key: its prune id can be recovered, but the next call decides again. */

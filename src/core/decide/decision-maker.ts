@@ -91,7 +91,7 @@ export class DecisionMaker {
    */
   async decideAll(jobs: readonly Job[], backendDeadline = this.backendDeadline()): Promise<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await this.#find(jobs, keys);
+    const known = await this.#options.decisionCache.find([...new Set(keys)]);
     const { made, fallbacks } = await this.#decideNew(jobs, keys, known, backendDeadline);
     for (const { decision } of made) known.set(decision.key, decision);
     const fresh = made.filter(({ decision }) => !isLate(decision));
@@ -122,7 +122,7 @@ export class DecisionMaker {
    */
   async decided(jobs: readonly Job[]): Promise<Map<Job, Decision>> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await this.#find(jobs, keys);
+    const known = await this.#options.decisionCache.find([...new Set(keys)]);
     return new Map(
       jobs.flatMap((job, i): [Job, Decision][] => {
         const decision = known.get(keys[i] ?? '');
@@ -141,29 +141,12 @@ export class DecisionMaker {
 
   /** All keys under which a decision about the jobs may be stored. */
   keysOf(jobs: readonly Job[]): readonly string[] {
-    const keys = jobs.map((job) => this.#keyOf(job));
-    return [...new Set([...keys, ...this.#earlierKeys(jobs, keys)])];
+    return [...new Set(jobs.map((job) => this.#keyOf(job)))];
   }
 
   /** The prune id that a job's text would get. */
   pruneIdOf(job: Job): string {
     return pruneIdOf(this.#keyOf(job));
-  }
-
-  /** Stored decisions by job key. Also finds decisions of older versions, whose keys had no recovery hint. */
-  async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
-    const earlier = this.#earlierKeys(jobs, keys);
-    const stored = await this.#options.decisionCache.find([...new Set([...keys, ...earlier])]);
-    const known = new Map<string, Decision>();
-    keys.forEach((key, i) => {
-      const decision = stored.get(key) ?? stored.get(earlier[i] ?? '');
-      if (decision) known.set(key, decision);
-    });
-    return known;
-  }
-
-  #earlierKeys(jobs: readonly Job[], keys: readonly string[]): string[] {
-    return jobs.map(({ recoveryHint, ...job }, i) => (recoveryHint ? this.#keyOf(job) : (keys[i] ?? '')));
   }
 
   #keyOf(job: Job): string {

@@ -5,7 +5,7 @@ import { BodyWalk } from '../../wires/json/walk.ts';
 import type { HeadSums, RequestScope } from '../ports/segments.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import { NO_HISTORY } from '../sent/history.ts';
-import { containsResultOrWords, controlKeys, MIN_BYTES, type SentMemory } from '../sent/records.ts';
+import { containsResultOrWords, controlPrefix, MIN_BYTES, type SentMemory } from '../sent/records.ts';
 import { countsTokens, segmentsOf } from './collect.ts';
 import { minChars } from './found-text.ts';
 import { bodyToRemember } from './persist.ts';
@@ -192,7 +192,7 @@ export class Passing {
     if (request === null || request.binding !== 'free') return null;
     const { read } = request;
     if (read.found.length + read.secondKeys.size > 0) return null;
-    const keys = match ? [] : controlKeys(read);
+    const keys = match || read.shownId === '' ? [] : [controlPrefix(read.shownId)];
     for (let i = read.first; i < read.messages.length; i++) {
       const message = read.messages[i];
       const prefix = read.prefixes[i];

@@ -8,7 +8,7 @@ import type { Decision, NewDecision, SentDecision, SentMessage, SentText, Store,
 import type { FoundText } from '../request/found-text.ts';
 import type { Binding } from '../request/policy.ts';
 import type { ReadRequest } from '../request/request.ts';
-import { acceptedPrefix, containsResultOrWords, controlKeys, mayBeCut, type SentMemory } from './records.ts';
+import { acceptedPrefix, containsResultOrWords, controlPrefix, mayBeCut, type SentMemory } from './records.ts';
 import { recordUnder } from './second-keys.ts';
 import { textAt } from './text-place.ts';
 
@@ -68,7 +68,7 @@ export async function recallHistory(
   const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const ofControl = controlKeys(read);
+  const ofControl = read.shownId === '' ? [] : [controlPrefix(read.shownId)];
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
   const { sent: records, failure } = await memory.find(
     [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...ofControl],

@@ -42,22 +42,6 @@ export function controlPrefix(shownId: string): string {
   return keyOf('held out', shownId);
 }
 
-/** The same key in earlier versions, which recorded nothing else about such a conversation. */
-export function earlierControlPrefix(conversationId: string): string {
-  return keyOf('control', conversationId);
-}
-
-/** Keys of the records that a conversation belongs to the control group. */
-export function controlKeys({
-  shownId,
-  conversationId,
-}: {
-  readonly shownId: string;
-  readonly conversationId: string;
-}): string[] {
-  return shownId === '' ? [] : [controlPrefix(shownId), earlierControlPrefix(conversationId)];
-}
-
 /**
  * Builds records for messages that are about to be sent. Only the proxy's own cuts are recorded, not stashed segments,
  * because a stash can be undone.

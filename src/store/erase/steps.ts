@@ -176,15 +176,9 @@ export function* eraseSent(pruneIds: ReadonlySet<string>, expiredMs: number, aft
   return rows.length < ROWS ? null : (rows.at(-1)?.id ?? null);
 }
 
-/**
- * Deletes stored answers that may contain lines of texts: all of the project's, and model answers without a project, as
- * stored by earlier versions.
- */
+/** Deletes stored answers that may contain lines of texts, and all of the project's. */
 export function* eraseReplies(project: string): Steps<void> {
-  yield* change(
-    "DELETE FROM main.reply WHERE text LIKE '%prn!_%' ESCAPE '!' OR FIRST_LINE(key) = ? OR (tool = 'model' AND FIRST_LINE(key) = key)",
-    [project],
-  );
+  yield* change("DELETE FROM main.reply WHERE text LIKE '%prn!_%' ESCAPE '!' OR FIRST_LINE(key) = ?", [project]);
 }
 
 /**
