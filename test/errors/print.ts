@@ -35,10 +35,7 @@ ${listOf(
   ({ number, http, code }) => `${number} \`${code}\`${http === null ? '' : ` (HTTP ${http})`}`,
 )}
 
-Errors of the [fleet](fleet.md), whose hint and \`data\` say what to do: ${rpc
-    .filter(({ code }) => isOfFleet(code))
-    .map(({ number, code }) => `${number} \`${code}\``)
-    .join(', ')}.
+Errors of the [fleet](fleet.md) are \`E-…\` (-32020 to -32061); their hint and \`data\` say what to do.
 
 ## HTTP
 
