@@ -18,7 +18,8 @@ node test/clients/run.mjs [name…]      names of set-ups, or the beginning of n
   --proxy URL             use a running proxy; it must forward to http://127.0.0.1:<--upstream-port>/v1
   --upstream-port N       where the scripted model listens with --proxy (default 8107)
   --switch HOW            in mid-session the proxy is killed, and goes on: off (MCP_PRUNER_ENABLED=false), shadow, header (the client
-                          sends x-mcp-pruner: off); gone: no proxy any more, which must fail with --check
+                          sends x-mcp-pruner: off); gone: no proxy any more, which must fail with --check; locked: another
+                          process keeps the store until the client was answered twice with 503
   --check                 the model checks the history as the providers do (docs/conformance.md), and nothing else is judged
   --direct                no proxy at all: shows that the set-ups work by themselves
   --timeout SECONDS       of one client (default 240)

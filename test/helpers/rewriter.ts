@@ -49,6 +49,7 @@ export function openStore(
 export interface RewriterParts {
   readonly store?: Store;
   readonly ownRecords?: PipelineOptions['ownRecords'];
+  readonly shortTools?: PipelineOptions['shortTools'];
   readonly clock?: Clock;
   readonly minPruneChars?: number;
   readonly minOutputChars?: number;
@@ -141,6 +142,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
     },
     memoBytes: 10_000_000,
     ownRecords: parts.ownRecords,
+    shortTools: parts.shortTools,
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
     ...(parts.owners && { owners: parts.owners }),
     ...(directives && { segments: { directives: { known: directives, view: async () => directives() } } }),

@@ -7,6 +7,7 @@ import { RefusedConversations } from '../../src/core/request/provider-verdicts.t
 import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { HistoryUnknown } from '../../src/core/sent/history-unknown.ts';
 import type { OwnRecords } from '../../src/core/sent/records.ts';
+import { ShortTools } from '../../src/core/sent/short-tools.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { HistoryRefusals, isMomentary } from '../../src/proxy/history-refusals.ts';
@@ -27,6 +28,8 @@ interface ReplicaOptions {
   readonly maxBytes?: number;
   readonly ownRecords?: OwnRecords;
   readonly refusals?: HistoryRefusals;
+  /** The process was started while the store was away. */
+  readonly isNew?: boolean;
 }
 
 /** A store that several replicas share, and that can be away. */
@@ -75,9 +78,14 @@ class SharedStore {
     for (const resolve of this.#waiting.splice(0)) resolve(isBack);
   }
 
-  optionsOf({ maxMs = 600_000, maxBytes = 1e9, ownRecords, refusals = new HistoryRefusals() }: ReplicaOptions = {}) {
+  optionsOf(options: ReplicaOptions = {}) {
+    const { maxMs = 600_000, maxBytes = 1e9, ownRecords, refusals = new HistoryRefusals(), isNew = false } = options;
     return {
-      rewriter: openPipeline({ store: this.asked, ...(ownRecords && { ownRecords }) }),
+      rewriter: openPipeline({
+        store: this.asked,
+        ...(ownRecords && { ownRecords }),
+        ...(isNew && { shortTools: this.#shortTools() }),
+      }),
       modeOf: () => ({ enabled: true, shadow: false }),
       maxBodyBytes: 1e8,
       budget: new ByteBudget(1e8),
@@ -87,6 +95,12 @@ class SharedStore {
       refusals,
       onFailure: () => {},
     };
+  }
+
+  /** What a process reads of the store at its start, and must read again if it could not. */
+  #shortTools(): ShortTools {
+    const [load, seen, onFailure] = [() => this.asked.refusedConversations().then(() => []), async () => {}, () => {}];
+    return new ShortTools({ load, seen, store: this.asked, clock: { nowMs: () => 0 }, ttlMs: 1, onFailure });
   }
 
   /** A proxy that knows of conversations what it was sent itself. */
@@ -198,23 +212,27 @@ describe.each([
 describe('a request whose bound history is only in a store that stays locked', () => {
   it.each([
     { dialect: anthropicMessages, of: messages, isRetried: true },
+    { dialect: anthropicMessages, of: messages, isRetried: true, isNew: true },
     { dialect: openaiChat, of: chat, isRetried: undefined },
-  ])('is to be sent again, unless nothing verifies it: $isRetried', async ({ dialect, of, isRetried }) => {
-    const store = new SharedStore();
-    await store.replica(dialect)(of(OLD));
-    store.reason = 'locked';
-    const replica = store.replica(dialect, { maxMs: 0 });
-    const { retry, changed, fallbacks } = await replica(of(OLD, NEW));
-    expect([retry, changed]).toEqual([isRetried, null]);
-    expect(fallbacks).toEqual(isRetried ? ['asked_to_retry'] : ['store_locked']);
-    expect((await replica(of(NEW))).retry).toBeUndefined(); // its first request
-    expect((await replica(of(OLD, NEW), { purpose: 'count' })).retry).toBeUndefined();
-    expect((await replica(of('short', NEW))).retry).toBeUndefined(); // nothing that could have been cut
-    for (const reason of ['unreachable', 'full', 'corrupt', 'newer_schema']) {
-      store.reason = reason;
-      expect([reason, (await replica(of(OLD, NEW))).retry]).toEqual([reason, undefined]);
-    }
-  });
+  ])(
+    'is to be sent again, unless nothing verifies it: $isRetried',
+    async ({ dialect, of, isRetried, isNew = false }) => {
+      const store = new SharedStore();
+      await store.replica(dialect)(of(OLD));
+      store.reason = 'locked';
+      const replica = store.replica(dialect, { maxMs: 0, isNew });
+      const { retry, changed, fallbacks } = await replica(of(OLD, NEW));
+      expect([retry, changed]).toEqual([isRetried, null]);
+      expect(fallbacks).toEqual(isRetried ? ['asked_to_retry'] : ['store_locked']);
+      expect((await replica(of(NEW))).retry).toBeUndefined(); // its first request
+      expect((await replica(of(OLD, NEW), { purpose: 'count' })).retry).toBeUndefined();
+      expect((await replica(of('short', NEW))).retry).toBeUndefined(); // nothing that could have been cut
+      for (const reason of ['unreachable', 'full', 'corrupt', 'newer_schema']) {
+        store.reason = reason;
+        expect([reason, (await replica(of(OLD, NEW))).retry]).toEqual([reason, undefined]);
+      }
+    },
+  );
 
   it('is forwarded whole after 45 seconds of refusals, while other conversations still have theirs', async () => {
     const store = new SharedStore();

@@ -180,6 +180,7 @@ export class RequestPipeline {
   ): Promise<PersistedRequest | RewrittenRequest> {
     const request = await this.#prepare(incoming, policies, mayResume);
     const { body, scope, read } = request;
+    this.#throwIfUnknown(request); // which is more than that the descriptions of its tools are not known
     await this.#options.shortTools?.ready(request);
     const bypassed = await this.#bypassRecorded(request);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
@@ -253,17 +254,20 @@ export class RequestPipeline {
    * @throws HistoryUnknown if the policy is to wait for the store
    */
   #bypass(request: ReadRequest): RewrittenRequest | null {
-    const { read, known, policy } = request;
+    const { read, policy } = request;
     if (policy.unchanged !== undefined) return unchangedRequest(request);
     if (this.#options.refused.covers(read)) return refusedRequest(request);
-    if (policy.whenHistoryUnknown === 'wait' && known.unknown) {
-      const { shownId, conversationId } = read;
-      throw new HistoryUnknown(
-        known.failure,
-        request.binding === 'free' ? null : `${request.scope.project}\n${shownId || conversationId}`,
-      );
-    }
+    this.#throwIfUnknown(request);
     return policy.newTexts === 'prune' && this.#isHeldOut(request) ? controlGroupRequest(request) : null;
+  }
+
+  /** @throws HistoryUnknown if the policy is to wait for the store */
+  #throwIfUnknown({ read, known, policy, binding, scope }: ReadRequest): void {
+    if (policy.whenHistoryUnknown !== 'wait' || !known.unknown) return;
+    if (policy.unchanged !== undefined || this.#options.refused.covers(read)) return;
+    const { shownId, conversationId } = read;
+    const bound = binding === 'free' ? null : `${scope.project}\n${shownId || conversationId}`;
+    throw new HistoryUnknown(known.failure, bound);
   }
 
   /**

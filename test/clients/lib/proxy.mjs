@@ -35,7 +35,7 @@ async function answersHealth(origin) {
  * @param {{ upstream: string, folder: string, settings?: Record<string, string> }} options - `upstream` without `/v1`;
  *   `folder` takes the store
  * @returns {Promise<{ origin: string, log: () => string, close: () => Promise<void>, restart: (settings: Record<string,
- *   string>) => Promise<void> }>} `restart` kills it, and starts it again with other settings besides
+ *   string>, between?: () => Promise<void>) => Promise<void> }>} `restart` kills it, and starts it again with other settings besides
  */
 export async function startProxy({ upstream, folder, settings = {} }) {
   const port = await freePort();
@@ -71,8 +71,9 @@ export async function startProxy({ upstream, folder, settings = {} }) {
     throw new Error(`the proxy did not start: ${log.slice(-1000)}`);
   };
   let end = await launch({});
-  const restart = async (more) => {
+  const restart = async (more, between = async () => {}) => {
     await end('SIGKILL');
+    await between();
     end = await launch(more);
   };
   return { origin, log: () => log, close: () => end('SIGTERM'), restart };

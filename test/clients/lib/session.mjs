@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { load } from '../../../bench/load.mjs';
 import { PROXY_STEPS, recoverCall } from './calls.mjs';
 import { startHop } from './hop.mjs';
 import { runProcess } from './process.mjs';
@@ -23,16 +25,38 @@ const RUN = /^\/run\/[0-9a-f]+(?=\/)/;
 
 /**
  * What is done in mid-session, once the log has gone upstream cut: the proxy is killed, and goes on with other settings; the client
- * sends a header of its own; or there is no proxy any more, which breaks a history that is bound.
+ * sends a header of its own; or there is no proxy any more, which breaks a history that is bound. `locked`: after the start,
+ * another process keeps the store until the client was asked twice to retry.
  *
- * @type {Record<string, { settings?: Record<string, string>, headers?: Record<string, string>, isGone?: boolean }>}
+ * @type {Record<string, { settings?: Record<string, string>, headers?: Record<string, string>, isGone?: boolean, isLocked?: boolean }>}
  */
 export const SWITCHES = {
   off: { settings: { MCP_PRUNER_ENABLED: 'false' } },
   shadow: { settings: { MCP_PRUNER_MODE: 'shadow' } },
   header: { settings: {}, headers: { 'x-mcp-pruner': 'off' } },
   gone: { isGone: true },
+  locked: { settings: {}, isLocked: true },
 };
+
+/** Answers by which the client of a locked store was asked to retry. */
+const RETRIES = 2;
+
+const DRIVER = fileURLToPath(new URL('../../../src/store/sqlite/driver.ts', import.meta.url));
+
+const retriesIn = (exchanges) => exchanges.filter(({ status }) => status === 503);
+
+/** Locks a store's file for all other processes. Resolves once it is locked. */
+async function lockedUntil(path, isOver) {
+  const { sqliteDriver } = await load(DRIVER);
+  const db = new (sqliteDriver())(path);
+  db.pragma('locking_mode = EXCLUSIVE');
+  db.exec("BEGIN IMMEDIATE; UPDATE meter SET value = value + 1 WHERE name = 'deleted_generation'; COMMIT");
+  const timer = setInterval(() => {
+    if (!isOver()) return;
+    clearInterval(timer);
+    db.close();
+  }, 100).unref();
+}
 
 /** A question on which the answer of the first turn must not depend. */
 const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';
@@ -106,7 +130,8 @@ export async function runSession(driver, installed, options) {
       closers.push(proxy.close);
       origin = proxy.origin;
       proxyLog = proxy.log;
-      if (switched?.settings) restart = () => proxy.restart(switched.settings);
+      const lock = () => lockedUntil(join(state, 'pruner.db'), () => retriesIn(hop.seen).length >= RETRIES);
+      if (switched?.settings) restart = () => proxy.restart(switched.settings, switched.isLocked ? lock : undefined);
     }
     const before = { origin: through === 'direct' ? upstream.url : origin };
     const after = { origin: switched?.isGone ? upstream.url : before.origin, headers: switched?.headers };
@@ -143,7 +168,7 @@ export async function runSession(driver, installed, options) {
         .map((exchange) => ({ ...exchange, path: exchange.path.replace(RUN, '') })),
       received: upstream.seen,
       strangers: upstream.strangers,
-      wasSwitched: route !== null,
+      wasSwitched: route !== null && (!switched?.isLocked || retriesIn(hop.seen).length >= RETRIES),
       proxyLog,
       close,
     };
