@@ -62,6 +62,8 @@ export interface Decision {
   readonly tool: string;
   /** Hashes of earlier texts that show the cut lines; the cuts apply only while these are sent whole. */
   readonly copies?: readonly string[];
+  /** A line of our own in front of the text as it was sent. */
+  readonly notice?: string;
   /** Other inputs of the decision, for explaining it; absent if nothing was ranked or an older version stored it. */
   readonly basis?: DecisionBasis | undefined;
 }

@@ -199,6 +199,8 @@ export interface SentAs extends Required<RenderOptions> {
 export interface TextPart extends CutShown, Omit<ListedPrune, 'row'> {
   readonly goal: string;
   readonly cuts: readonly CutOfText[];
+  /** The line of our own that stood in front of the text, or `''`. */
+  readonly notice: string;
   readonly sent: SentAs;
   readonly part: readonly LineShown[];
   /** First line of the next part, or `null` at the end. */

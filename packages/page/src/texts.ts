@@ -32,7 +32,7 @@ export async function textPart(
 ): Promise<TextPart> {
   const { prune, lines } = await find(store, pruneId);
   const { decision, createdAtMs, expiresAtMs } = prune;
-  const { tool, kind, sourceType, goal, keptLines, tokensBefore, tokensAfter } = decision;
+  const { tool, kind, sourceType, goal, keptLines, tokensBefore, tokensAfter, notice = '' } = decision;
   const part: LineShown[] = [];
   let chars = 0;
   let n = Math.max(1, from);
@@ -47,7 +47,7 @@ export async function textPart(
   }
   return {
     ...{ pruneId, tool, kind, sourceType, goal: goal.slice(0, LINE_CHARS), lines: lines.count, keptLines },
-    ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent },
+    ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent, notice },
     cuts: annotate(decision.cuts, pruneId)
       .slice(0, MOST_CUTS)
       .map((cut, k) => (k > 0 && sent.shortMarkers && !cut.full ? { ...cut, marker: formatShortMarker(cut) } : cut))

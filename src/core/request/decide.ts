@@ -11,6 +11,7 @@ import type { FoundText } from './found-text.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 import { Repeats } from './repeats.ts';
 import type { ReadRequest } from './request.ts';
+import { warnOnce } from './warning.ts';
 
 export interface DecideOptions {
   readonly store: Store;
@@ -65,7 +66,7 @@ export class DecideStage {
       const { fresh, fallbacks } = decided;
       const decisions = new Map(decided.decisions);
       const open = found.filter((text) => text.skip === '' && !known.sent.has(text) && !known.fixed.has(text));
-      const repeats = this.#decideRepeats(request, open, decisions);
+      const repeats = [...this.#decideRepeats(request, open, decisions), ...warnOnce(request, open, decisions)];
       const used = new Set([...decisions.values()].map(({ key }) => key));
       const unique = new Map(
         [...lost, ...fresh.filter(({ decision }) => used.has(decision.key)), ...repeats].map((one) => [
@@ -99,6 +100,7 @@ export class DecideStage {
       }),
     );
     this.#decideRepeats(request, open, decided);
+    warnOnce(request, open, decided);
     return decided;
   }
 

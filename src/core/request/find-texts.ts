@@ -17,6 +17,7 @@ import {
 } from './found-text.ts';
 import { byCall, type Reading, readResult, readTextResult } from './results.ts';
 import { noteUserWords } from './user-signs.ts';
+import { callsWriteMarker } from './written-markers.ts';
 
 /** Maximum size of call arguments to read. Longer ones (whole files being written) do not describe a goal. */
 const MAX_ARGS_BYTES = 64 * 1024;
@@ -44,11 +45,12 @@ function holdsSummary({ texts: { bytes }, message: { span } }: Reading): boolean
   return SUMMARIES.some((type) => raw.includes(type));
 }
 
-function readAssistant({ texts, message, conversation }: Reading): void {
+function readAssistant({ texts, message, messageIndex, conversation }: Reading): void {
   const parts = message.texts.filter(({ use, literal }) => use === 'said' && !isTooLong(literal));
   const said = parts.map(({ literal }) => texts.at(literal) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(texts, args) } }));
   foldAnswer(conversation, said, calls);
+  if (callsWriteMarker(texts.bytes, message.calls)) conversation.wroteMarker(messageIndex);
 }
 
 /** Adds a model message, or one item of its answer, to a conversation. */

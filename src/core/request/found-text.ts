@@ -94,6 +94,8 @@ export interface FoundText {
    * Lines that shell commands recovered before this text; absent if there are none, or if the text stays whole anyway.
    */
   readonly recovered?: readonly RecoveredLines[];
+  /** See `Conversation`; absent if no warning is due. */
+  readonly warnsSince?: number | undefined;
 }
 
 /** Recorded tool names are truncated to this length. */
@@ -111,6 +113,8 @@ export interface ResultInContext {
   readonly way: RecoveryHint;
   /** Lines that shell commands have recovered so far. */
   readonly recovered: readonly RecoveredLines[];
+  /** See `Conversation`. */
+  readonly warnsSince?: number | undefined;
 }
 
 /** Minimum length of any candidate, in characters. */
@@ -188,6 +192,7 @@ export function textsOf(piece: Piece, result: ResultInContext, keepWhole: string
       skip,
       markerIds: markedIn(text),
       around,
+      warnsSince: result.warnsSince,
       ...(result.recovered.length > 0 && skip === '' && { recovered: result.recovered }),
     };
   });

@@ -14,6 +14,8 @@ export interface TextOutcome
   readonly messageIndex: number;
   /** Tokens that were put aside, counted after any earlier cut; 0 or absent if none were. */
   readonly tokensAside?: number;
+  /** The warning about a written marker stands in front of the text; absent if not. */
+  readonly warned?: boolean;
 }
 
 /** A replacement inside a string of the body; `[start, end)` are byte offsets between its quotes. */

@@ -11,6 +11,7 @@ import { foldAnswer } from './find-texts.ts';
 import type { Checkpoint, RememberedBody } from './prefix-memo.ts';
 import { type ReadBody, tailOf } from './read.ts';
 import { newCutPrefixes, type RewrittenRequest } from './rewritten.ts';
+import { callWritesMarker } from './written-markers.ts';
 
 /**
  * Limit for remembered messages with accepted cuts. Each is needed for one turn only: once an answer follows a cut
@@ -137,6 +138,7 @@ export class AnsweredConversations {
     for (const { said, calls } of items) {
       const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
       foldAnswer(after, said, made);
+      if (made.some(({ call }) => callWritesMarker(call))) after.wroteMarker();
     }
     // in the same form in which other processes read it
     this.#memory.set(id, after.kept());

@@ -141,8 +141,9 @@ function resultOf(
   const facts = callFacts(call);
   const goal = conversation.goalFor(call, facts.question, facts.said);
   const recovery = recoversAlone || callsRecovery(call) || callsRecovery({ name, args: '' });
-  const { recovered } = conversation;
-  return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation), recovered };
+  const { recovered, warnsSince } = conversation;
+  const way = recoveryHint(conversation);
+  return { call, facts, tool: call?.name ?? name, goal, recovery, way, recovered, warnsSince };
 }
 
 /** Equal for calls of the same tool with equal arguments. */

@@ -68,11 +68,12 @@ const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 function cutBy(
   body: Buffer,
   { job, literal, lift, render: sent }: FoundText,
-  { cuts, pruneId, tokensBefore, tokensAfter }: Decision,
+  { cuts, pruneId, tokensBefore, tokensAfter, notice }: Decision,
   render: RenderOptions,
 ) {
   const options = job.cutWhole ? MARKED : (sent ?? render);
   const edits = editsOf(splitLines(job.text), annotate(cuts, pruneId ?? ''), options);
+  if (notice !== undefined && options.includeMarkers) edits.unshift({ start: 0, end: 0, text: `${notice}\n` });
   if (options.includeMarkers && !options.annotateLines && options.shortMarkers !== true) return { edits, tokensAfter };
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
@@ -104,6 +105,7 @@ function outcomeOf(
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,
     tokensAfter: cut ? cut.tokensAfter : tokensBefore,
+    ...(cut !== null && decision?.notice !== undefined && { warned: true }),
     ...(isAside && { tokensAside: (job.cutWhole?.tokensShown ?? tokensBefore) - cut.tokensAfter }),
   };
 }

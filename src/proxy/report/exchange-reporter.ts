@@ -3,6 +3,7 @@ import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import type { Traces } from '../../core/ports/traces.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
+import { writesMarker } from '../../core/request/written-markers.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
@@ -15,7 +16,6 @@ import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
 import { factsOf, factsOfUnread, shadowFacts, withoutReplaced } from './ledger-facts.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
-import { writesMarker } from './written-markers.ts';
 
 /** Wire options used by the reporter. */
 export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasProjects' | 'onFailure'> {

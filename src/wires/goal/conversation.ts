@@ -23,6 +23,9 @@ const SHORT_WORDS = 40;
 /** Maximum number of shell recoveries whose lines are recognised later. */
 const MAX_RECOVERED = 64;
 
+/** See `Conversation.warnsSince`. */
+export const IN_STORED_ANSWER = -1;
+
 /** Position of a text in the body, which is the same in all later bodies of the conversation. */
 export interface Place {
   readonly start: number;
@@ -67,6 +70,8 @@ export class Conversation {
   /** Number of answers so far; several items, one after the other, are one answer. */
   #answers = 0;
   #isAnswering = false;
+  /** See `warnsSince`. */
+  #warnsSince: number | undefined;
 
   constructor(
     calls = new SharedLog<CallInContext>(),
@@ -95,6 +100,7 @@ export class Conversation {
     fork.#edits = this.#edits.fork();
     fork.#answers = this.#answers;
     fork.#isAnswering = this.#isAnswering;
+    fork.#warnsSince = this.#warnsSince;
     return fork;
   }
 
@@ -121,6 +127,7 @@ export class Conversation {
       spoken: this.#spoken || undefined,
       shown: shown.length > 0 ? shown : undefined,
       recovered: this.#recovered.length > 0 ? this.#recovered : undefined,
+      warns: this.#warnsSince !== undefined || undefined,
       naming: this.#namingWords !== this.#userWords || this.#plan !== '' ? [this.#namingWords, this.#plan] : undefined,
     } satisfies Kept);
   }
@@ -129,6 +136,7 @@ export class Conversation {
   kept(): Conversation {
     const kept = this.fork();
     kept.#results = new SharedLog();
+    if (kept.#warnsSince !== undefined) kept.#warnsSince = IN_STORED_ANSWER;
     kept.#lines = new ShownLines();
     kept.#edits = new SharedLog();
     kept.#shown.keepNewest(MAX_KEPT_SHOWN);
@@ -156,6 +164,7 @@ export class Conversation {
         shown = [],
         naming = [asked, ''],
         recovered = [],
+        warns = false,
       } = kept;
       for (const path of shown) conversation.#shown.add(nameOf(path), path);
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
@@ -165,6 +174,7 @@ export class Conversation {
       conversation.#recovers = recovers;
       conversation.#detached = detached;
       conversation.#recovered = recovered;
+      if (warns) conversation.#warnsSince = IN_STORED_ANSWER;
       conversation.#spoken = spoken;
     } catch {
       // written by another version, or damaged: keep what was read before the error
@@ -210,6 +220,28 @@ export class Conversation {
   /** Lines recovered by shell commands so far, newest last. The returned list is never modified. */
   get recovered(): readonly RecoveredLines[] {
     return this.#recovered;
+  }
+
+  /**
+   * Records that the model wrote a marker into a file.
+   *
+   * @param at - index of its message
+   */
+  wroteMarker(at = IN_STORED_ANSWER): void {
+    this.#warnsSince = at;
+  }
+
+  /** Records that a result carries the warning. */
+  warned(): void {
+    this.#warnsSince = undefined;
+  }
+
+  /**
+   * Index of the newest message that wrote a marker into a file, `IN_STORED_ANSWER` if the message is in no body. A later
+   * result of the same body may carry the warning already.
+   */
+  get warnsSince(): number | undefined {
+    return this.#warnsSince;
   }
 
   /** Adds the user's own words, without files and injected reminders. */

@@ -28,6 +28,8 @@ export interface Kept {
   readonly naming?: readonly [words: string, plan: string];
   /** Absent if no shell command recovered lines. */
   readonly recovered?: readonly RecoveredLines[];
+  /** The model wrote a marker into a file, and no result warned of it; absent if not. */
+  readonly warns?: boolean | undefined;
 }
 
 /** Maximum number of stored calls, which later results may answer, and maximum length of stored arguments. */

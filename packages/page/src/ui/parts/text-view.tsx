@@ -125,6 +125,11 @@ function Facts({ text }: { text: TextPart }) {
           {recovered === null ? 'Recover the original' : 'Close the original'}
         </button>
       </div>
+      {text.notice !== '' && (
+        <p class="note warn">
+          The model had written a marker into a file. In front of this text it saw: <q class="breaks">{text.notice}</q>
+        </p>
+      )}
       {text.goal !== '' && (
         <details class="goal">
           <summary>The goal that it was cut for</summary>

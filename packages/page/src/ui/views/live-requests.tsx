@@ -3,6 +3,7 @@ import { clock, compact, dayName, dollarColumn, duration, iso } from 'mcp-pruner
 import { Badge, Time } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
+import { type FallbackRow, fallbackTable } from 'mcp-pruner/errors/rows/of-fallbacks.ts';
 import { useState } from 'preact/hooks';
 import type { RequestFilters } from '../../requests.ts';
 import type { RequestShown } from '../../shapes.ts';
@@ -90,6 +91,19 @@ interface RowProps {
   readonly cost: (dollars: number) => string;
 }
 
+const FALLBACKS: Readonly<Record<string, FallbackRow | undefined>> = fallbackTable;
+
+/** What happened to a request and what can be done; only the code if there are no words for it. */
+function Fallback({ code }: { code: string }) {
+  const row = FALLBACKS[code];
+  if (row === undefined) return <p>Fallback: {code}</p>;
+  return (
+    <p class="note warn">
+      {row.about.charAt(0).toUpperCase() + row.about.slice(1)}. {row.hint}
+    </p>
+  );
+}
+
 function Request({ request, above, cost }: RowProps) {
   const { texts, status, tokensSaved, upstreamError, fallbacks, end } = request;
   const cuts = texts.filter(({ pruneId }) => pruneId !== null).length;
@@ -125,7 +139,9 @@ function Request({ request, above, cost }: RowProps) {
           <span class="quiet request-time">{duration(request.totalMs)}</span>
         </summary>
         <div class="request-body">
-          {fallbacks.length > 0 && <p>Fallbacks: {fallbacks.join(', ')}</p>}
+          {fallbacks.map((code) => (
+            <Fallback key={code} code={code} />
+          ))}
           <LeftWhole request={request} />
           {texts.length > 0 && <Texts texts={texts} />}
           {request.more > 0 && <p class="quiet">and {plural(request.more, 'more text')}</p>}

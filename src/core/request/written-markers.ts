@@ -1,9 +1,10 @@
-import { tailOf } from '../../core/request/read.ts';
-import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import { mayHoldFullMarker, mayHoldShortMarker } from '../../engine/text/marker.ts';
 import type { ScannedCall } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
 import { parsed } from '../../wires/json/value.ts';
+import type { ToolCall } from '../../wires/transcript/tools.ts';
+import { tailOf } from './read.ts';
+import type { RewrittenRequest } from './rewritten.ts';
 
 /** Tools that write files, by parts of their names. */
 const WRITING = /write|edit|replace|patch|create|insert|notebook|save/i;
@@ -15,6 +16,7 @@ const OLD = /^(?:old|search|find|target|before)/i;
 /** The beginning of all markers. */
 const SIGN = '⟦';
 const ESCAPED_SIGN = '\\u27e6';
+const ESCAPED_SIGN_CAPITALS = '\\u27E6';
 const MAX_CALLS = 16;
 const MAX_ARGS_BYTES = 512 * 1024;
 const MAX_DEPTH = 6;
@@ -24,20 +26,32 @@ const MAX_DEPTH = 6;
  * lost on disk, and the call must not be blocked, so that only a warning is left.
  */
 export function writesMarker({ received, messages }: Pick<RewrittenRequest, 'received' | 'messages'>): boolean {
-  const answer = messages[tailOf(messages) - 1];
-  return answer?.calls.slice(0, MAX_CALLS).some((call) => isWriting(received, call)) === true;
+  return callsWriteMarker(received, messages[tailOf(messages) - 1]?.calls ?? []);
 }
 
-function isWriting(received: Buffer, { name, args }: ScannedCall): boolean {
-  if (args === null || args.end - args.start > MAX_ARGS_BYTES) return false;
-  const isShell = !WRITING.test(name) && SHELLS.test(name);
-  if (!isShell && !WRITING.test(name)) return false;
-  const raw = received.subarray(args.start, args.end);
-  // most calls hold no marker, and are not parsed
-  if (!raw.includes(SIGN) && !raw.includes(ESCAPED_SIGN) && !raw.includes(ESCAPED_SIGN.toUpperCase().replace('U', 'u')))
-    return false;
-  const said = decodeString(received, args.start, args.end) ?? raw.toString('utf8');
-  return newTexts(parsed(said) ?? said, MAX_DEPTH).some((one) => {
+/** The same for the calls of one message of a body. */
+export function callsWriteMarker(body: Buffer, calls: readonly ScannedCall[]): boolean {
+  return calls.slice(0, MAX_CALLS).some(({ name, args }) => {
+    if (args === null || args.end - args.start > MAX_ARGS_BYTES || !mayWrite(name)) return false;
+    const raw = body.subarray(args.start, args.end);
+    // most calls hold no marker, and are not parsed
+    if (!raw.includes(SIGN) && !raw.includes(ESCAPED_SIGN) && !raw.includes(ESCAPED_SIGN_CAPITALS)) return false;
+    return writes({ name, args: decodeString(body, args.start, args.end) ?? raw.toString('utf8') });
+  });
+}
+
+/** The same for a call that was read from an answer. */
+export function callWritesMarker(call: ToolCall): boolean {
+  return call.args.length <= MAX_ARGS_BYTES && mayWrite(call.name) && writes(call);
+}
+
+function mayWrite(name: string): boolean {
+  return WRITING.test(name) || SHELLS.test(name);
+}
+
+function writes({ name, args }: ToolCall): boolean {
+  const isShell = !WRITING.test(name);
+  return newTexts(parsed(args) ?? args, MAX_DEPTH).some((one) => {
     const text = added(one);
     return (!isShell || COMMAND_WRITES.test(one)) && (mayHoldFullMarker(text) || mayHoldShortMarker(text));
   });
