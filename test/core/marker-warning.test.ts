@@ -180,7 +180,11 @@ describe('the warning in a conversation whose history the provider keeps', () =>
       const sent = await pipeline.rewrite({ body: Buffer.from(JSON.stringify(fields)), dialect: openaiResponses });
       noticed.push(NOTICE.test(WIRES.responses?.results(sent.body)[0] ?? ''));
       const made = calls.slice(i, i + 1).map(([name, args]) => ({ id: `c${i}`, name, args: JSON.stringify(args) }));
-      await pipeline.answered('default', sent, { id: `resp_${i}`, items: [{ said: '', calls: made }], calls: new Map() });
+      await pipeline.answered('default', sent, {
+        id: `resp_${i}`,
+        items: [{ said: '', calls: made }],
+        calls: new Map(),
+      });
     }
     expect(noticed).toEqual([false, false, true, false]);
   });
