@@ -1,6 +1,8 @@
 // Loaded into a server before its program: measures its memory when the test asks for it.
 import { createHook } from 'node:async_hooks';
+import { existsSync, readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
+import { SourceMap } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -23,6 +25,18 @@ const hook = createHook({
   },
 });
 
+/** For a built file, the source file of ours that a function at an offset came from; `null` for libraries. */
+function sourcesOf(url) {
+  if (!url.startsWith('file:') || !existsSync(new URL(`${url}.map`))) return () => null;
+  const map = new SourceMap(JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')));
+  const starts = [0, ...[...readFileSync(new URL(url), 'utf8').matchAll(/\n/g)].map(({ index }) => index + 1)];
+  return (offset) => {
+    const line = starts.findLastIndex((start) => start <= offset);
+    const { originalSource = '' } = map.findEntry(line, offset - starts[line]);
+    return originalSource.includes('node_modules') ? null : (/(?:src|packages)\/.+$/.exec(originalSource)?.[0] ?? null);
+  };
+}
+
 const measures = {
   async countStart() {
     session = new Session();
@@ -41,20 +55,25 @@ const measures = {
     hook.disable();
     return promises;
   },
-  /** Calls of functions and distinct functions since `countStart`. */
+  /** Calls of functions since `countStart`, distinct functions called, and source files of ours that they are in. */
   async counted() {
     const { result } = await session.post('Profiler.takePreciseCoverage');
     session.disconnect();
     const counts = { calls: 0, functions: 0 };
+    const files = new Set();
     for (const { url, functions } of result) {
       if (url.startsWith('node:inspector') || url.endsWith('measured-preload.mjs')) continue;
+      const sourceAt = sourcesOf(url);
       for (const { ranges } of functions) {
-        const [{ count }] = ranges;
-        if (count > 0) counts.functions++;
+        const [{ count, startOffset }] = ranges;
+        if (count === 0) continue;
+        counts.functions++;
         counts.calls += count;
+        files.add(sourceAt(startOffset));
       }
     }
-    return counts;
+    files.delete(null);
+    return { ...counts, files: files.size };
   },
   async start() {
     session = new Session();

@@ -10,10 +10,11 @@ const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
 /** What the preloaded script measures. */
 type Measure = 'start' | 'allocated' | 'heap' | 'countStart' | 'counted' | 'promiseStart' | 'promises';
 
-/** Calls of functions, and distinct functions called. */
+/** Calls of functions, distinct functions called, and source files of ours that contain them. */
 export interface Counts {
   readonly calls: number;
   readonly functions: number;
+  readonly files: number;
 }
 
 /** The built server as a process of its own that reports what its main thread allocates. */
@@ -23,6 +24,8 @@ export class MeasuredProcess {
   readonly #child: ChildProcess;
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true });
+  /** Functions that V8 has optimised since the start, if the process traces them. */
+  optimised = 0;
 
   constructor(child: ChildProcess, url: string, dbPath: string) {
     this.dbPath = dbPath;
@@ -32,9 +35,9 @@ export class MeasuredProcess {
   }
 
   /** Sends a body and reads the answer. */
-  send(body: Buffer): Promise<void> {
+  send(body: Buffer, more: Record<string, string> = {}): Promise<void> {
     return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json', 'content-length': body.length };
+      const headers = { 'content-type': 'application/json', 'content-length': body.length, ...more };
       const sent = request(this.#url, { method: 'POST', agent: this.#agent, headers }, (answer) => {
         answer.resume().once('end', resolve);
       });
@@ -76,11 +79,18 @@ export class MeasuredProcess {
   }
 }
 
-/** Starts the built server in front of an upstream, and waits until it listens. It is killed with the test. */
-export async function startMeasuredProcess(upstreamUrl: string): Promise<MeasuredProcess> {
+/**
+ * Starts the built server in front of an upstream, and waits until it listens. It is killed with the test.
+ *
+ * @param flags - of Node; `--trace-opt` counts optimised functions
+ */
+export async function startMeasuredProcess(
+  upstreamUrl: string,
+  flags: readonly string[] = [],
+): Promise<MeasuredProcess> {
   const folder = tempFolder();
   const dbPath = `${folder}/store.db`;
-  const child = spawn(process.execPath, ['--import', PRELOAD, compiled('cli.js'), 'serve', '--port', '0'], {
+  const child = spawn(process.execPath, [...flags, '--import', PRELOAD, compiled('cli.js'), 'serve', '--port', '0'], {
     env: { HOME: folder, MCP_PRUNER_UPSTREAM_URL: upstreamUrl, MCP_PRUNER_DB_PATH: dbPath },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -97,5 +107,12 @@ export async function startMeasuredProcess(upstreamUrl: string): Promise<Measure
     child.stderr?.on('data', read);
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${output.join('')}`)));
   });
-  return new MeasuredProcess(child, url, dbPath);
+  const measured = new MeasuredProcess(child, url, dbPath);
+  let rest = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const parts = (rest + chunk.toString('latin1')).split('[completed optimizing');
+    measured.optimised += parts.length - 1;
+    rest = parts.at(-1)?.slice(-40) ?? '';
+  });
+  return measured;
 }
