@@ -4,7 +4,17 @@ import type { ReportedUsage, RequestFacts } from '../core/ports/request-facts.ts
 import { asideOf, partOf } from './aside.ts';
 
 import { type CacheRules, cachedTokens, rulesFor } from './cache-rules.ts';
-import { clearsAlike, follows, type Known, layOut, NO_TOKENS, removedIn, shared, withoutCuts } from './known.ts';
+import {
+  clearsAlike,
+  follows,
+  type Known,
+  layOut,
+  type Mark,
+  NO_TOKENS,
+  removedIn,
+  shared,
+  withoutCuts,
+} from './known.ts';
 import { missOf, noMiss } from './misses.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 import { readUpTo, twinOf } from './twin.ts';
@@ -63,7 +73,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const isMarked = known !== null && clearsAlike(known, facts);
-  const marks = isMarked ? known.marks.filter(({ messages: count }) => count <= common) : [];
+  const marks = isMarked ? marksUpTo(known, common) : [];
   const layout = layOut(facts.messages, total, facts.bytes, marks, calibration);
   const { alike, direct, continued, spoiled } = continuationOf(known, facts, common);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
@@ -77,7 +87,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
   const next: Known = {
     messages: facts.messages,
-    marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
+    marks: withMark(marks, { messages: facts.messages.length, tokens: total }),
     cached: cachedTokens(usage, rules),
     cachedWithout: cachedTokens(without, rules),
     tokens: total,
@@ -102,6 +112,18 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     known: next,
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
   };
+}
+
+function marksUpTo({ marks }: Known, messages: number): readonly Mark[] {
+  let count = marks.length;
+  while (count > 0 && (marks[count - 1]?.messages ?? 0) > messages) count--;
+  return count === marks.length ? marks : marks.slice(0, count);
+}
+
+/** Adds a mark, which replaces that of a repeated request. */
+function withMark(marks: readonly Mark[], mark: Mark): readonly Mark[] {
+  const others = marks.at(-1)?.messages === mark.messages ? marks.slice(0, -1) : marks;
+  return [...others, mark].slice(-MAX_MARKS);
 }
 
 /**

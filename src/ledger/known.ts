@@ -121,7 +121,7 @@ export interface Layout {
 }
 
 /** Billed tokens of a conversation's leading messages, from an earlier request. */
-interface Mark {
+export interface Mark {
   readonly messages: number;
   readonly tokens: number;
 }
@@ -147,8 +147,9 @@ export function layOut(
   const layout = { starts: new Float64Array(count), ends: new Float64Array(count), removed: new Float64Array(count) };
   const inside = bytesIn(messages, 0, count);
   const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
-  const fits = marks.filter(({ messages: until, tokens }) => until < count && tokens <= total);
-  const ends: Mark[] = [...fits, { messages: count, tokens: total }];
+  const ends: Mark[] = [];
+  for (const mark of marks) if (mark.messages < count && mark.tokens <= total) ends.push(mark);
+  ends.push({ messages: count, tokens: total });
   let from = 0;
   let at = ends[0] && ends[0].tokens < head ? 0 : head;
   for (const { messages: until, tokens } of ends) {

@@ -139,6 +139,16 @@ describe('a request in which nothing is to be decided', () => {
     expect(lane.lines.at(-1)).toMatchObject({ model: 'gpt-test', tokensSaved: 0 });
   });
 
+  it('may have a history that came answered, and was never cut', async () => {
+    const proxy = await startProxy(await answers());
+    const [, , , history = []] = turns();
+    const next = [...history, { role: 'assistant', content: 'Good.' }, { role: 'user', content: 'Go on.' }];
+    await isDecided(proxy, SMALL);
+    expect(await isDecided(proxy, history)).toBe(true);
+    expect(await isDecided(proxy, history)).toBe(false);
+    expect(await isDecided(proxy, next)).toBe(false);
+  });
+
   it('is reported before the server ends', async () => {
     const proxy = await startProxy(await answers());
     await (await proxy.chat(chatBody(SMALL))).text();

@@ -89,7 +89,7 @@ export class Passing {
     const walk = this.#walk;
     if (!walk.walk(body, from, dialect.walk) || walk.longest >= this.#minChars(scope.project)) return null;
     if (body.indexOf(MARKER, from, 'latin1') >= 0) return null;
-    if (match && !this.#continues(body, match, scope)) return null;
+    if (match && !this.#continues(body, match, scope, dialect)) return null;
     if (!match && dialect.keepsHistory === 'threads' && body.includes(THREAD)) return null;
     if (!match && this.#options.mayHoldOut?.(scope.project) === true) return null;
     const isLookedUp = walk.longest >= MIN_BYTES;
@@ -164,9 +164,16 @@ export class Passing {
   }
 
   /** Whether a request that begins with a remembered body is an ordinary continuation of it. */
-  #continues(body: Buffer, { body: known, checkpoint }: PrefixMatch, scope: RequestScope): boolean {
+  #continues(
+    body: Buffer,
+    { body: known, checkpoint }: PrefixMatch,
+    scope: RequestScope,
+    { verifiesHistory }: Dialect,
+  ): boolean {
     const { messages, isAnswered, end } = this.#walk;
-    if (known.rawHistory || known.isKept || !isSame(body, end, known.tail)) return false;
+    // a provider that checks the history may refuse an unpruned one, which is then pruned and sent again
+    if ((known.rawHistory && verifiesHistory === 'always') || known.isKept || !isSame(body, end, known.tail))
+      return false;
     if (checkpoint.edits === 0) {
       if (this.#options.isHeldOut?.(known.shownId, scope.project) === true) return false;
     } else if (!isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;

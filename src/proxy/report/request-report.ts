@@ -80,7 +80,7 @@ export function hasFailed({ error, usage }: Answer): boolean {
   return error !== null && usage === null;
 }
 
-/** Adds the answer to a report. Failed requests and empty answers have no bill; blocks dropped by the provider count as a fallback. */
+/** Adds the answer to a report, in place. Failed requests and empty answers have no bill; blocks dropped by the provider count as a fallback. */
 export function withAnswer(report: UnreadReport, answer: Answer): RequestReport {
   const { error, reports } = answer;
   const { facts, fallbacks } = report;
@@ -89,22 +89,19 @@ export function withAnswer(report: UnreadReport, answer: Answer): RequestReport 
   if (answer.isUnread === true) fallbacks.push('answer_not_read' satisfies FallbackCode);
   if (reports.hasOddCounts) fallbacks.push('odd_usage' satisfies FallbackCode);
   if (reports.prefixMismatches > 0) fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
-  return {
+  const hasNoBill = hasFailed(answer) || (report.end === 'answered' && answer.isEmpty === true);
+  return Object.assign(report, {
     usage: answer.usage && isCut ? withOutput(answer.usage, answerTokens) : answer.usage,
     reports,
     answerTokens,
-    ...report,
     upstreamError: report.upstreamError ?? (error && report.status < 300 ? `answer_${error}` : null),
-    facts:
-      !facts || hasFailed(answer) || (report.end === 'answered' && answer.isEmpty === true)
-        ? null
-        : answeredFacts(facts, answer),
-  };
+    facts: !facts || hasNoBill ? null : answeredFacts(facts, answer),
+  });
 }
 
 function answeredFacts(facts: RequestFacts, { model, reports }: Answer): RequestFacts {
   const { clearedTokens } = reports;
-  const named = { ...facts, model: facts.model || (model ?? '') };
+  const named = facts.model !== '' || !model ? facts : { ...facts, model };
   const kept = reports.hasOddCounts ? { ...named, odd: true as const } : named;
   return clearedTokens > 0 ? { ...kept, cleared: clearedTokens } : kept;
 }

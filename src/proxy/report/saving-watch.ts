@@ -56,8 +56,7 @@ export class SavingWatch {
   /** Counts a finished request. */
   record(report: RequestReport, atMs: number): void {
     if (report.foreign || report.status >= 300 || report.end !== 'answered') return;
-    const isCut = report.outcomes.some(({ pruneId }) => pruneId !== null);
-    const hasSaved = isCut && !report.forwardedOriginal;
+    const hasSaved = !report.forwardedOriginal && hasCut(report);
     const code = hasSaved ? null : codeOf(report);
     if (hasSaved) this.#saved();
     else if (code !== null) this.unread(code, atMs);
@@ -115,6 +114,12 @@ export class SavingWatch {
 const ON_PURPOSE = new Set(['file', 'reread', 'named', 'report', 'window', 'short']);
 /** Codes in `UNREAD` that occur only for large requests. */
 const WAS_LARGE = new Set(['body_too_large', 'left_alone']);
+
+/** Whether any text was cut. A loop, because a long conversation has hundreds of outcomes. */
+function hasCut({ outcomes }: RequestReport): boolean {
+  for (const { pruneId } of outcomes) if (pruneId !== null) return true;
+  return false;
+}
 
 /** Why a request saved nothing; `null` if nothing in it was large, or it belongs to the control group. */
 function codeOf(report: RequestReport): string | null {
