@@ -3,6 +3,8 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { WireHandler } from '../../src/proxy/wire-handler.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import { change } from '../../src/store/sql/steps.ts';
 import { chatBody, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -201,6 +203,31 @@ describe('the pipeline decides about a request', () => {
     await isDecided(proxy, SMALL);
     expect(await isDecided(proxy, SMALL)).toBe(false);
     expect(await isDecided(proxy, messages, headers)).toBe(true);
+  });
+
+  it.each([
+    [
+      'whose cuts another process has deleted',
+      (store: StoreHandle) => store.sql.write(() => change('DELETE FROM main.prune')),
+    ],
+    [
+      'after another process has set a directive',
+      (store: StoreHandle) => {
+        const directive = { segment: 'seg_1', action: 'pin', scope: '', upTo: -1 } as const;
+        return store.segments.change({ project: 'default', set: [directive], clear: [] });
+      },
+    ],
+  ])('%s', async (_what, work) => {
+    const upstream = await answers();
+    const proxy = await startProxy(upstream);
+    const [cut = [], next = []] = turns();
+    await isDecided(proxy, cut);
+    expect(await isDecided(proxy, next)).toBe(false);
+    await work(openStore(proxy.dbPath));
+    expect(await isDecided(proxy, next)).toBe(true);
+    const bodies = upstream.requests.map(({ body }) => String(body));
+    expect(bodies.at(-1)).toBe(bodies.at(-2));
+    expect(bodies.at(-1)).toContain('prune_id=prn_');
   });
 
   it('whose conversation another process has continued on the same store', async () => {
