@@ -206,12 +206,14 @@ function wholeRecords(request: ReadRequest, cut: ReadonlySet<string> = new Set()
   const recordsWhole = recordsWholeMessages(request);
   const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
   const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === 'past' ? [] : messageIndex)));
-  const from = Math.max(read.first, read.tail);
-  return read.messages.flatMap((message, i) => {
+  const records: SentMessage[] = [];
+  for (let i = Math.max(read.first, read.tail); i < read.messages.length; i++) {
+    const message = read.messages[i];
     const prefix = read.prefixes[i];
-    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
-    return (recordsWhole ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
-  });
+    if (message === undefined || prefix === undefined || cut.has(prefix) || replayed.has(i)) continue;
+    if (recordsWhole ? mayBeCut(message) : decided.has(i)) records.push(wholeRecord(prefix));
+  }
+  return records;
 }
 
 /** Adds copies of records under second keys, if the provider stores the history. */

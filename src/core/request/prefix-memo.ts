@@ -18,6 +18,13 @@ export interface TextOutcome
   readonly warned?: boolean;
 }
 
+/** Index of the first outcome in a message or after it. Outcomes are in message order; older ones are not looked at. */
+export function outcomesFrom(outcomes: readonly TextOutcome[], message: number): number {
+  let at = outcomes.length;
+  while (at > 0 && (outcomes[at - 1]?.messageIndex ?? 0) >= message) at--;
+  return at;
+}
+
 /** A replacement inside a string of the body; `[start, end)` are byte offsets between its quotes. */
 export interface BodyEdit {
   readonly start: number;

@@ -61,9 +61,9 @@ export class Repeats {
     for (const [text, decision] of sent) {
       const { copies } = decision;
       if (copies === undefined) continue;
-      const before = [...this.#lines.before({ seq: text.shown?.seq ?? Number.POSITIVE_INFINITY })].filter(
-        ({ ordinal }) => ordinal <= text.messageIndex,
-      );
+      const before = this.#lines
+        .before({ seq: text.shown?.seq ?? Number.POSITIVE_INFINITY })
+        .filter(({ ordinal }) => ordinal <= text.messageIndex);
       const isShown = (hash: string): boolean =>
         before.some((entry) => entry.hash === hash && this.#isWhole(entry, checked));
       if (copies.every(isShown)) this.#note(text, decision);
@@ -116,10 +116,8 @@ export class Repeats {
         (cut) =>
           answers - cut.answers <= SOON_REQUESTS && cut.ranges.some((other) => from <= other.to && to >= other.from),
       );
-    const showsSame = ({ paths }: ShownEntry): boolean =>
-      paths.some((path) => shown.paths.some((other) => isSameFile(path, other)));
     for (const entry of this.#lines.before(shown)) {
-      if (!showsSame(entry)) continue;
+      if (!showSame(entry.paths, shown.paths)) continue;
       if (cuts.length > 0 && isAgain(rangeOf(entry, null), entry.answers)) return 'before';
       if (entry.repeats.length > 0) cuts.push({ ranges: entry.repeats, answers: entry.answers });
     }
@@ -338,4 +336,10 @@ function reasonOf({ entry, shown, shownAt, here, language }: ReasonParts): strin
 /** The end of a path or command if it is too long. */
 function shortName(name: string, room: number): string {
   return name.length <= room ? name : `…${name.slice(-Math.max(1, room - 1))}`;
+}
+
+/** Whether two results show the same file. Loops, because each new result is compared with all before it. */
+function showSame(paths: readonly string[], others: readonly string[]): boolean {
+  for (const path of paths) for (const other of others) if (isSameFile(path, other)) return true;
+  return false;
 }

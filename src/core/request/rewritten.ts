@@ -149,9 +149,14 @@ export function newCutPrefixes(request: RewrittenRequest): string[] {
 function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, cutsAccepted } }: ReadRequest): boolean {
   return (
     cutsAccepted ||
-    outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||
+    hasCutBefore(outcomesBefore, tail) ||
     [...sent.keys()].some(({ messageIndex }) => messageIndex < tail)
   );
+}
+
+function hasCutBefore(outcomes: readonly TextOutcome[], tail: number): boolean {
+  for (const { pruneId, messageIndex } of outcomes) if (pruneId !== null && messageIndex < tail) return true;
+  return false;
 }
 
 /** The bytes of a request before its first and after its last message; short in any conversation. */

@@ -10,7 +10,7 @@ import type {
   UnexaminedFacts,
 } from '../../core/ports/request-facts.ts';
 import { checksumsOf } from '../../core/request/head-sums.ts';
-import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { outcomesFrom, type TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import { outsideMessages, type RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../wires/dialects/dialect.ts';
@@ -322,8 +322,7 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
  * ledger ignores texts that turn out not to be new; `newTextsFrom` in `request-report.ts` requires both conditions.
  */
 function mayBeNewFrom({ outcomes, newFrom }: RewrittenRequest, tail: number): number {
-  const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
-  return behind < 0 ? newFrom : Math.min(newFrom, behind);
+  return Math.min(newFrom, outcomesFrom(outcomes, tail));
 }
 
 /** Bytes at either end of a message that identify it, together with its length. */

@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
-import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { outcomesFrom, type TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
@@ -162,7 +162,5 @@ export function smallResults({ messages, outcomes }: RewrittenRequest): number[]
  * mode, texts of older turns are unknown but not new.
  */
 function newTextsFrom({ outcomes, newFrom, messages }: RewrittenRequest): number {
-  const tail = tailOf(messages);
-  const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
-  return Math.max(newFrom, behind < 0 ? outcomes.length : behind);
+  return Math.max(newFrom, outcomesFrom(outcomes, tailOf(messages)));
 }

@@ -410,6 +410,10 @@ function nameOf(path: string): string {
  * only matches itself.
  */
 export function isSameFile(a: string, b: string): boolean {
-  const [long, short] = (a.length < b.length ? [b, a] : [a, b]).map((path) => path.replace(/^\.\//, ''));
-  return long === short || (short?.includes('/') === true && long?.endsWith(`/${short}`) === true);
+  const [long, short] = a.length < b.length ? [fromHere(b), fromHere(a)] : [fromHere(a), fromHere(b)];
+  return long === short || (short.includes('/') && long.endsWith(`/${short}`));
+}
+
+function fromHere(path: string): string {
+  return path.startsWith('./') ? path.slice(2) : path;
 }

@@ -154,11 +154,8 @@ export class ShownLines {
   }
 
   /** Texts that still stand in the conversation, before one of them, oldest first. */
-  *before({ seq }: Pick<ShownEntry, 'seq'>): Generator<ShownEntry> {
-    for (let i = this.#floor; i < Math.min(seq, this.#size); i++) {
-      const entry = this.#room.entries[i];
-      if (entry) yield entry;
-    }
+  before({ seq }: Pick<ShownEntry, 'seq'>): readonly ShownEntry[] {
+    return this.#room.entries.slice(this.#floor, Math.min(seq, this.#size));
   }
 
   /** Places of a line in texts before one, newest first, at most `most`. */
