@@ -5,9 +5,6 @@ import type { Miss } from './known.ts';
 import type { NewTokens } from './model-scale.ts';
 import { dayOf } from './prices.ts';
 
-/** Names of a request's daily figures. */
-export type TotalField = keyof ReturnType<typeof totalFields>;
-
 /** A request's contribution to the daily figures, in total and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {
   const fields = totalFields(turn, texts, counted);

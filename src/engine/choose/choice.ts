@@ -88,7 +88,7 @@ function linesThatMake({ n, lines: { starts } }: Pick<View, 'n' | 'lines'>, scre
 }
 
 /**
- * Factor per boldness step. Measured by `bench -- learning` on 219 recorded conversations: the configured level saves
+ * Factor per boldness step, measured on 219 recorded conversations: the configured level saves
  * 13.3 % of the bill and cuts 15.7 % of the lines that are needed later; one step milder, 6.5 and 6.9 %; two steps
  * milder, 1.8 and 1.4 %; one step bolder, 18.0 and 23.0 %.
  */
