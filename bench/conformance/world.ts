@@ -221,7 +221,7 @@ export class World {
   get #seamSettings(): Record<string, string> {
     if (this.#plan.seams !== true) return {};
     const host = new URL(this.#upstream.origin).host;
-    return { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_SEAMS_ALSO: host };
+    return { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_SEAMS_HOSTS: host };
   }
 
   /** Conversations that went on for a while and ended: without them, nobody knows whether a summary pays. */

@@ -18,8 +18,6 @@ const RETIRED: Readonly<Record<string, string>> = {
     'the output of commands is pruned from 1,000 characters, or from a raised MCP_PRUNER_MIN_PRUNE_CHARS',
   sent_ttl_s: 'records of what was sent are kept for 90 days',
   stig_half_life_ms: 'the half-life is 30 s where stig_decay names none',
-  seams_hosts: 'use MCP_PRUNER_SEAMS_ALSO',
-  seams_logins: 'use MCP_PRUNER_SEAMS_ALSO=logins',
   upstream_body_timeout_ms: 'use MCP_PRUNER_UPSTREAM_TIMEOUT_MS',
   upstream_headers_timeout_ms: 'use MCP_PRUNER_UPSTREAM_TIMEOUT_MS',
   tool_shelf: 'clients defer unused tools themselves, and no description is shortened any more',

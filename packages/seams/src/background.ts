@@ -150,9 +150,9 @@ export class Background {
     const { settings, clock, prices } = this.#options;
     const { rewritten, dialect, body, origin, isSubscription } = request;
     const { model } = rewritten;
-    if (isSubscription && !settings.seamsAlso.includes('logins')) return 'login';
+    if (isSubscription && !settings.seamsAlso.logins) return 'login';
     const host = hostOf(origin);
-    if (!DEFAULT_HOSTS.has(host) && !settings.seamsAlso.includes(host)) return 'host';
+    if (!DEFAULT_HOSTS.has(host) && !settings.seamsAlso.hosts.includes(host)) return 'host';
     if (!compactsOnDemand(dialect.name, model)) return 'model';
     if ((this.#off.get(model)?.untilMs ?? 0) > clock.nowMs()) return 'model_off';
     if (prices.of(model, clock.nowMs()) === null) return 'no_price';
@@ -211,7 +211,7 @@ export class Background {
     const { request } = seam;
     if (request.isSubscription && !this.#loginWarned) {
       this.#loginWarned = true;
-      log.warn('compacting a conversation of a subscription login: no provider documents this (MCP_PRUNER_SEAMS_ALSO)');
+      log.warn('compacting a conversation of a subscription login: no provider documents this (MCP_PRUNER_SEAMS_LOGINS)');
     }
     const { answer, cause } = await this.#ask(seam);
     const usage = answer?.usage ?? null;

@@ -1,4 +1,4 @@
-import { list, oneOf, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
+import { group, list, oneOf, onOff, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
 import { setting } from 'mcp-pruner/config/settings/setting.ts';
 import type { ValuesOf } from 'mcp-pruner/config/settings.ts';
 import { SEAM_TOKENS } from 'mcp-pruner/ledger/thresholds.ts';
@@ -22,8 +22,23 @@ export const seamSettings = {
     doc: 'Least weight of finished work for a compaction. auto: wherever it pays by the prices and the pace of the project.',
   }),
   seamsAlso: setting({
-    rule: list('logins and host names'),
-    fallback: [],
-    doc: "Also compacts conversations of subscription logins (logins), for which the providers document nothing, and on further hosts (host or host:port) that offer compaction like the provider's own; gateways often do not.",
+    ...group({
+      logins: {
+        env: ['MCP_PRUNER_SEAMS_LOGINS'],
+        toml: 'seams_logins',
+        rule: onOff(),
+        fallback: false,
+        doc: 'true also compacts conversations of subscription logins, for which the providers document nothing',
+      },
+      hosts: {
+        env: ['MCP_PRUNER_SEAMS_HOSTS'],
+        toml: 'seams_hosts',
+        rule: list('host names'),
+        fallback: [],
+        doc: "further hosts (host or host:port) that offer compaction like the provider's own; gateways often do not",
+      },
+    }),
+    onlyFields: true,
+    doc: 'Which further conversations may be compacted.',
   }),
 };

@@ -27,7 +27,7 @@ it.each([
   ['in shadow mode', { MCP_PRUNER_MODE: 'shadow' }, {}],
   ['in the control group', { MCP_PRUNER_HOLDOUT: '1' }, {}],
   ['for requests that switch the proxy off', {}, { 'x-mcp-pruner': 'off' }],
-  ['on a host that is not listed', { MCP_PRUNER_SEAMS_ALSO: 'gateway.example' }, {}],
+  ['on a host that is not listed', { MCP_PRUNER_SEAMS_HOSTS: 'gateway.example' }, {}],
   ['below the least weight', { MCP_PRUNER_SEAM_TOKENS: '300000' }, {}],
   ['for logins', {}, { 'x-api-key': '', authorization: 'Bearer sk-ant-oat01-login' }],
 ] as const)(
@@ -44,7 +44,7 @@ it.each([
   ['wherever it pays', { MCP_PRUNER_SEAM_TOKENS: 'auto' }, {}],
   [
     'for logins if the settings say so',
-    { MCP_PRUNER_SEAMS_ALSO: 'logins' },
+    { MCP_PRUNER_SEAMS_LOGINS: 'true' },
     { 'x-api-key': '', authorization: 'Bearer sk-ant-oat01-login' },
   ],
 ] as const)(

@@ -205,10 +205,9 @@ async function endSome(world: SeamWorld): Promise<void> {
   world.upstream.requests.length = 0;
 }
 
-/** Allows compaction on this host, unless `env` names others; logins are an addition. */
+/** Allows compaction on this host, unless `env` names others. */
 export function withHost(env: Readonly<Record<string, string>>, host: string): Record<string, string> {
-  const { MCP_PRUNER_SEAMS_ALSO: also = host } = env;
-  return { ...env, MCP_PRUNER_SEAMS_ALSO: also === 'logins' ? `logins,${host}` : also };
+  return { MCP_PRUNER_SEAMS_HOSTS: host, ...env };
 }
 
 async function opened({ env = {}, dbPath, headers = {} }: WorldOptions): Promise<SeamWorld> {

@@ -163,7 +163,7 @@ it(
   'with a login, an ordinary request that ends in a trigger is sent, and the words of the user stay before the item',
   async () => {
     const login = { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.x', 'chatgpt-account-id': 'acct' };
-    const world = await openWorld({ MCP_PRUNER_SEAMS_ALSO: 'logins' }, login);
+    const world = await openWorld({ MCP_PRUNER_SEAMS_LOGINS: 'true' }, login);
     await world.task('Fix the checkout of the shop, please.', 6);
     await world.say('Now the invoices: why is the total wrong?');
     await world.result('made');
@@ -204,7 +204,7 @@ it.each([
 it(
   "Codex' own compaction passes byte for byte, and nothing is added to it",
   async () => {
-    const world = await openWorld({ MCP_PRUNER_SEAMS_ALSO: 'logins' });
+    const world = await openWorld({ MCP_PRUNER_SEAMS_LOGINS: 'true' });
     await world.task('Fix the checkout of the shop, please.', 2);
     world.input.push({ type: 'compaction_trigger' });
     expect(await world.send()).toBe(200);
