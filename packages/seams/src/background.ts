@@ -211,7 +211,9 @@ export class Background {
     const { request } = seam;
     if (request.isSubscription && !this.#loginWarned) {
       this.#loginWarned = true;
-      log.warn('compacting a conversation of a subscription login: no provider documents this (MCP_PRUNER_SEAMS_LOGINS)');
+      log.warn(
+        'compacting a conversation of a subscription login: no provider documents this (MCP_PRUNER_SEAMS_LOGINS)',
+      );
     }
     const { answer, cause } = await this.#ask(seam);
     const usage = answer?.usage ?? null;

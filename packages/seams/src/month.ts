@@ -1,19 +1,22 @@
 import type { Prices } from 'mcp-pruner/ledger/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished } from './finished.ts';
+import { readMade } from './report.ts';
 import type { MonthShown } from './shapes.ts';
 
 /** @throws StoreUnavailable */
 export async function readMonth(
-  { sql, ledger }: Pick<StoreHandle, 'sql' | 'ledger'>,
+  { sql, ledger, compactions: ofClients }: Pick<StoreHandle, 'sql' | 'ledger' | 'compactions'>,
   prices: Pick<Prices, 'of'>,
   nowMs: number,
 ): Promise<MonthShown> {
   const sinceDay = `${new Date(nowMs).toISOString().slice(0, 7)}-01`;
-  const [{ weight_usd }, sums] = await Promise.all([
-    readFinished(sql, prices, { sinceMs: Date.parse(sinceDay), nowMs }),
+  const query = { sinceMs: Date.parse(sinceDay), nowMs };
+  const [{ weight_usd }, { compactions, payback }, sums] = await Promise.all([
+    readFinished(sql, prices, query),
+    readMade({ sql, compactions: ofClients }, prices, query),
     ledger.sums({ sinceDay, slice: 'all' }),
   ]);
   const dollars = sums.reduce((sum, { field, value }) => (field === 'dollars' ? sum + value : sum), 0);
-  return { finished: weight_usd, dollars };
+  return { finished: weight_usd, dollars, compactions, payback };
 }

@@ -7,21 +7,23 @@ import { readCompactions } from './saved.ts';
 
 /** The part's figures in `report`. @throws StoreUnavailable */
 export async function readSeams(
-  { sql, compactions: ofClients }: Pick<StoreHandle, 'sql' | 'compactions'>,
+  store: Pick<StoreHandle, 'sql' | 'compactions'>,
   { seams, seamTokens }: Pick<Settings, 'seams' | 'seamTokens'>,
   prices: Pick<Prices, 'of'>,
   query: SeamsQuery,
 ): Promise<SeamsReport> {
-  const finished = await readFinished(sql, prices, query);
+  const finished = await readFinished(store.sql, prices, query);
+  const made = await readMade(store, prices, query);
+  return { seams: { setting: seams, threshold_tokens: seamTokens, ...finished, ...made } };
+}
+
+/** What summaries cost and saved, and how often clients compacted themselves. @throws StoreUnavailable */
+export async function readMade(
+  { sql, compactions: ofClients }: Pick<StoreHandle, 'sql' | 'compactions'>,
+  prices: Pick<Prices, 'of'>,
+  query: SeamsQuery,
+): Promise<Pick<SeamsReport['seams'], 'compactions' | 'payback'>> {
   const { compactions, payback } = await readCompactions(sql, prices, query);
   const by_client = (await ofClients.since(query)).length;
-  return {
-    seams: {
-      setting: seams,
-      threshold_tokens: seamTokens,
-      ...finished,
-      compactions,
-      payback: { ...payback, by_client },
-    },
-  };
+  return { compactions, payback: { ...payback, by_client } };
 }

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { errorCode } from '../../base/causes.ts';
-import { count, plural } from '../../base/counts.ts';
+import { count } from '../../base/counts.ts';
 import { type ColdStashReport, coldLines } from '../../core/ports/cold-report.ts';
 import type { ContextReport } from '../../core/ports/context-report.ts';
 import type { LedgerReport } from '../../core/ports/ledger-report.ts';
 import type { ConversationsReport } from '../../core/ports/listed-conversations.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from '../../core/ports/prefix-breaks.ts';
 import { type RepeatReport, repeatLine } from '../../core/ports/repeat-report.ts';
-import type { CompactionsReport, Payback, SeamsReport } from '../../core/ports/seams-report.ts';
+import { compactionWords, type SeamsReport } from '../../core/ports/seams-report.ts';
 import { UserError } from '../../errors/errors.ts';
 import { type Call, type Io, painter, printable, textOption } from '../command.ts';
 import { contextText } from '../context-text.ts';
@@ -187,7 +187,7 @@ const LEAST_FINISHED = 0.5;
 
 function seamsText({ seams, totals }: Partial<SeamsReport> & Pick<LedgerReport, 'totals'>): string {
   if (seams === undefined) return '';
-  return finishedText(seams, totals.dollars) + compactionsText(seams.compactions, seams.payback);
+  return finishedText(seams, totals.dollars) + compactionsText(seams);
 }
 
 function finishedText(seams: SeamsReport['seams'], dollars: number): string {
@@ -198,16 +198,9 @@ function finishedText(seams: SeamsReport['seams'], dollars: number): string {
   return `\nFinished work: ${money(seams.weight_usd)} of ${money(dollars)} repeated it${most}; ${advice}\n`;
 }
 
-function compactionsText(of: CompactionsReport, { after_requests, never, by_client }: Payback): string {
-  const { made, failed, refused, tokens_replaced, usd_spent, usd_saved, paid_back } = of;
-  if (made + failed + refused === 0) return '';
-  const bad = failed + refused === 0 ? '' : `, ${failed} failed, ${refused} refused by the provider`;
-  const net = usd_saved < 0 ? `lost ${money(-usd_saved)}` : `saved ${money(usd_saved)}`;
-  const paid = after_requests === null ? '' : `; ${paid_back} paid back, after ${plural(after_requests, 'request')}`;
-  const unpaid = never === 0 ? '' : `; ${never} never paid back`;
-  const clients = by_client === 0 ? '' : `; clients made ${by_client} themselves`;
-  const what = `${count(tokens_replaced)} tokens replaced for ${money(usd_spent)}; ${net} net (estimated)`;
-  return `\nSummaries of finished work: ${made} made${bad}; ${what}${paid}${unpaid}${clients}\n`;
+function compactionsText({ compactions, payback }: SeamsReport['seams']): string {
+  const words = compactionWords(compactions, payback, money);
+  return words === '' ? '' : `\n${words}\n`;
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {

@@ -1,3 +1,5 @@
+import { count, plural } from '../../base/counts.ts';
+
 /** Finished work of conversations, and the compactions made at seams, as in `report --json`. */
 export interface SeamsReport {
   readonly seams: {
@@ -15,6 +17,31 @@ export interface SeamsReport {
     readonly compactions: CompactionsReport;
     readonly payback: Payback;
   };
+}
+
+/**
+ * What compactions made by the proxy cost and saved, in words; `''` without any.
+ *
+ * @param money - dollars as text
+ */
+export function compactionWords(
+  { made, failed, refused, tokens_replaced, usd_spent, usd_saved, paid_back }: CompactionsReport,
+  { after_requests, never, by_client }: Payback,
+  money: (dollars: number) => string,
+): string {
+  if (made + failed + refused === 0) return '';
+  const net = usd_saved < 0 ? `lost ${money(-usd_saved)}` : `saved ${money(usd_saved)}`;
+  const paid = after_requests === null ? '' : `${paid_back} paid back, after ${plural(after_requests, 'request')}`;
+  return [
+    `Summaries of finished work: ${made} made${failed + refused === 0 ? '' : `, ${failed} failed, ${refused} refused by the provider`}`,
+    `${count(tokens_replaced)} tokens replaced for ${money(usd_spent)}`,
+    `${net} net (estimated)`,
+    paid,
+    never === 0 ? '' : `${never} never paid back`,
+    by_client === 0 ? '' : `clients made ${by_client} themselves`,
+  ]
+    .filter((words) => words !== '')
+    .join('; ');
 }
 
 /** A compaction of a conversation, for people. */
