@@ -33,6 +33,15 @@ export function asksForSummary({ compaction, input }: Json): boolean {
   return compaction !== undefined || (Array.isArray(input) && (input as Json[]).at(-1)?.type === 'compaction_trigger');
 }
 
+/** The messages or items that a summary at the beginning stands for. */
+export function replacedBy(
+  first: Json | undefined,
+  summaries: ReadonlyMap<string, Summary>,
+): readonly Json[] | undefined {
+  const [block = first] = first === undefined ? [] : blocksIn(first);
+  return summaries.get(String(block?.signature ?? block?.encrypted_content))?.items;
+}
+
 /** Whether a request begins with a summary. */
 export function hasSummary({ messages, input }: Json): boolean {
   const items = (messages ?? input) as Json[];

@@ -10,7 +10,7 @@ import { digest, plain } from './chain.ts';
 import { Correspondent } from './correspondent.ts';
 import { answerGemini, answerInteractions } from './google.ts';
 import { answerChat, answerFrame, answerResponses, compactResponses } from './openai.ts';
-import { asksForSummary, hasSummary, type Summary } from './summaries.ts';
+import { asksForSummary, hasSummary, replacedBy, type Summary } from './summaries.ts';
 import type { Json, Script, Wire } from './types.ts';
 
 /** What answers a path, by its end. */
@@ -43,15 +43,20 @@ export class CheckingUpstream {
   readonly #stored = new Map<string, Stored>();
   readonly #summaries = new Map<string, Summary>();
   readonly #play: Play | null;
+  readonly #tokensOf: Correspondent['tokensOf'];
   /** The conversations of other clients, by their first entries. */
   readonly strangers = new Map<string, Correspondent>();
   port = 0;
   /** Happens once. */
   atSummary: AtSummary | null = null;
 
-  /** @param play - absent: only agents of the kit are answered */
-  constructor(play: Play | null = null) {
+  /**
+   * @param play - absent: only agents of the kit are answered
+   * @param tokensOf - tokens reported to other clients
+   */
+  constructor(play: Play | null = null, tokensOf: Correspondent['tokensOf'] = () => 0) {
     this.#play = play;
+    this.#tokensOf = tokensOf;
     this.#server = createServer((req, res) => {
       this.#serve(req, res).catch((cause: unknown) => res.destroy(cause instanceof Error ? cause : undefined));
     });
@@ -142,12 +147,14 @@ export class CheckingUpstream {
     if (play === null) return this.#agents.get(nameIn(body));
     const { items = [] } = this.#stored.get(String(body.previous_response_id)) ?? {};
     const own = body.messages ?? body.input;
-    const [first] = [...items, ...(Array.isArray(own) ? own : [own])];
-    const key = digest(wire, JSON.stringify(plain(first)));
+    const sent = [...items, ...(Array.isArray(own) ? (own as Json[]) : [own])] as Json[];
+    const [first] = replacedBy(sent[0], this.#summaries) ?? sent;
+    const key = digest(wire, JSON.stringify(plain(first ?? null)));
     let stranger = this.strangers.get(key);
     if (!stranger) {
       stranger = new Correspondent(`c${this.strangers.size}`, wire, wire === 'messages' || wire === 'responses');
       stranger.says = (whole) => play(wire, whole);
+      stranger.tokensOf = this.#tokensOf;
       this.strangers.set(key, stranger);
     }
     return stranger;
