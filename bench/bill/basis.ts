@@ -1,5 +1,6 @@
 /**
- * What an answer rests on without quoting it, by rules over the results that came right before it:
+ * What an answer rests on without quoting it, by rules over the results that came right before it (`laterAnswers`: over
+ * earlier ones):
  *
  * - `outcome`: the answer says that something failed or passed, and the result counts it. A bare exit code does not count:
  *   clients print it above every result;
@@ -98,6 +99,67 @@ export function groundedAnswers(messages: readonly Message[]): GroundedAnswer[] 
   return grounded;
 }
 
+/** Where results showed a name, and the lines with it. */
+interface ShownName {
+  readonly kind: Fact['kind'];
+  readonly results: number[];
+  readonly lines: Set<string>;
+}
+
+/**
+ * Finds the answers that rest on results before the newest ones: they name a version, or a call names a path or a failing
+ * test, that only earlier results showed and that nobody has said since.
+ */
+export function laterAnswers(messages: readonly Message[]): GroundedAnswer[] {
+  const known = new Map<string, ShownName>();
+  const said = new Set<string>();
+  const later: GroundedAnswer[] = [];
+  let newest: { readonly at: number; readonly text: string }[] = [];
+  for (const [at, message] of messages.entries()) {
+    const text = contentOf(message);
+    if (message.role === 'tool') {
+      newest.push({ at, text });
+      continue;
+    }
+    const called = message.role === 'assistant' ? callsIn(message).map(({ args }) => args) : [];
+    const words = [text, ...called].join('\n');
+    const names = [...(words.match(VERSION) ?? []), ...namesIn(called.join('\n'))];
+    const isNewest = (name: string): boolean => newest.some((result) => result.text.includes(name));
+    const facts = [...new Set(names)].flatMap((name): Fact[] => {
+      const shown = message.role === 'assistant' && !said.has(name) && !isNewest(name) ? known.get(name) : undefined;
+      if (shown === undefined) return [];
+      const [from = -1, ...beside] = shown.results;
+      return [{ kind: shown.kind, from, beside, lines: [...shown.lines] }];
+    });
+    const unquoted = facts.filter(({ lines }) => !lines.some((line) => isQuoted(line, words)));
+    if (unquoted.length > 0) later.push({ at, facts: unquoted });
+    for (const name of [...(words.match(VERSION) ?? []), ...namesIn(words)]) said.add(name);
+    for (const result of newest) noteNames(result, known);
+    newest = [];
+  }
+  return later;
+}
+
+function namesIn(text: string): string[] {
+  return [...(text.match(PATH) ?? []), ...(text.match(NAME) ?? [])];
+}
+
+function noteNames({ at, text }: { readonly at: number; readonly text: string }, known: Map<string, ShownName>): void {
+  const isList = new Set(text.match(PATH) ?? []).size >= FEWEST_PATHS;
+  for (const line of text.split('\n')) {
+    const note = (name: string, kind: Fact['kind']): void => {
+      const shown = known.get(name) ?? { kind, results: [], lines: new Set() };
+      known.set(name, shown);
+      if (shown.results.at(-1) !== at) shown.results.push(at);
+      shown.lines.add(line);
+    };
+    for (const version of line.match(VERSION) ?? []) note(version, 'version');
+    if (isList) for (const path of line.match(PATH) ?? []) note(path, 'choice');
+    if (FAILING_TEST.test(line))
+      for (const name of line.replace(FAILING_TEST, '').match(NAME) ?? []) note(name, 'failing');
+  }
+}
+
 /** Other results of the same turn that have one of a fact's lines. */
 function besideOf({ from, lines }: Fact, shown: readonly Shown[]): number[] {
   return shown.flatMap((other) =>
@@ -116,8 +178,11 @@ function factsOf(result: Shown, answer: Answer): Fact[] {
     ...nothing(result, answer).map((lines): Fact => ({ kind: 'nothing', from, beside: [], lines })),
   ];
   const said = `${answer.words}\n${answer.called}`;
-  const isQuoted = (line: string): boolean => line.trim().length >= QUOTED_CHARS && said.includes(line.trim());
-  return found.filter(({ lines }) => lines.length > 0 && !lines.some(isQuoted));
+  return found.filter(({ lines }) => lines.length > 0 && !lines.some((line) => isQuoted(line, said)));
+}
+
+function isQuoted(line: string, said: string): boolean {
+  return line.trim().length >= QUOTED_CHARS && said.includes(line.trim());
 }
 
 function outcome({ lines }: Shown, { words }: Answer): string[][] {

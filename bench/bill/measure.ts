@@ -46,6 +46,7 @@ export async function measure(recording: Recording, forwarder: Forwarder): Promi
       literals: needs.literals.length,
       findings: needs.findings.length,
       answers: needs.answers.length,
+      later: needs.later.length,
     },
     kept: keptOf(needs, sent),
     random: keptOf(needs, new Sent(cutAtRandom(name, texts))),

@@ -1,5 +1,5 @@
 import type { Message } from '../recordings/conversation.ts';
-import { type Fact, type GroundedAnswer, groundedAnswers } from './basis.ts';
+import { type Fact, type GroundedAnswer, groundedAnswers, laterAnswers } from './basis.ts';
 import { editsIn } from './edits.ts';
 import { findingsIn } from './findings.ts';
 import { literalsIn } from './literals.ts';
@@ -33,6 +33,8 @@ export interface Needs {
   readonly findings: readonly Need[];
   /** Answers that rest on facts of the results before them. */
   readonly answers: readonly GroundedAnswer[];
+  /** Answers that rest on facts of results before those. */
+  readonly later: readonly GroundedAnswer[];
 }
 
 /** A used line is at least so long. */
@@ -162,8 +164,8 @@ export function needsOf(messages: readonly Message[]): Needs {
       known.addSaid(at, said);
     }
   }
-  const [findings, answers] = [findingsIn(messages), groundedAnswers(messages)];
-  return { lines: [...lines.values()], edits, written, literals: [...literals.values()], findings, answers };
+  const [findings, answers, later] = [findingsIn(messages), groundedAnswers(messages), laterAnswers(messages)];
+  return { lines: [...lines.values()], edits, written, literals: [...literals.values()], findings, answers, later };
 }
 
 function exitCodes(text: string): string[] {

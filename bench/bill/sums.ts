@@ -11,6 +11,8 @@ export interface Kept {
   findings: number;
   /** Answers whose basis stayed visible. */
   answers: number;
+  /** Answers whose basis in earlier results stayed visible. */
+  later: number;
 }
 
 /** What is counted of one conversation; sums of it are counted likewise. */
@@ -48,9 +50,9 @@ export const NOTHING: Sums = {
   steps: 0,
   recoveries: 0,
   recoveryCost: 0,
-  used: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
-  kept: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
-  random: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0 },
+  used: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0, later: 0 },
+  kept: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0, later: 0 },
+  random: { lines: 0, edits: 0, written: 0, literals: 0, findings: 0, answers: 0, later: 0 },
   peakBefore: 0,
   peakAfter: 0,
   compactionsBefore: LIMITS.map(() => 0),
@@ -80,6 +82,7 @@ export function keptOf(needs: Needs, sent: Sent): Kept {
     literals: needs.literals.filter((literal) => sent.hasLiteral(literal)).length,
     findings: needs.findings.filter((finding) => sent.hasLiteral(finding)).length,
     answers: needs.answers.filter((answer) => sent.hasBasis(answer)).length,
+    later: needs.later.filter((answer) => sent.hasBasis(answer)).length,
   };
 }
 
@@ -115,6 +118,9 @@ export const HEAD = [
   'answers',
   'grounded',
   'random',
+  'later answers',
+  'grounded',
+  'random',
   'peak',
   ...LIMITS.map((limit) => `at ${limit / 1000}k`),
 ];
@@ -134,7 +140,7 @@ export function rowOf(name: string, each: readonly Sums[]): string[] {
     String(sums.steps),
     String(sums.recoveries),
     (sums.recoveries / Math.max(1, sums.sessions)).toFixed(1),
-    ...(['lines', 'edits', 'written', 'literals', 'findings', 'answers'] as const).flatMap((what) => [
+    ...(['lines', 'edits', 'written', 'literals', 'findings', 'answers', 'later'] as const).flatMap((what) => [
       String(used[what]),
       share(kept[what], used[what]),
       share(random[what], used[what]),

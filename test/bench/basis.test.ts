@@ -1,7 +1,7 @@
 import { ClaudeSession } from '@mcp-pruner/sessions/readers/claude.ts';
 import { CodexSession } from '@mcp-pruner/sessions/readers/codex.ts';
 import { describe, expect, it } from 'vitest';
-import { type Fact, groundedAnswers } from '../../bench/bill/basis.ts';
+import { type Fact, groundedAnswers, laterAnswers } from '../../bench/bill/basis.ts';
 import { needsOf, Sent } from '../../bench/bill/needs.ts';
 import { SentTexts } from '../../bench/bill/sent-texts.ts';
 import { contentOf } from '../../bench/bill/shown.ts';
@@ -184,5 +184,30 @@ describe('session files that agents keep on a machine', () => {
     expect(roles(recording?.messages)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user', 'assistant']);
     expect(recording?.usage?.[0]).toMatchObject({ at: 1, fresh: 40, read: 60 });
     expect(factsIn(recording?.messages ?? []).map(({ kind }) => kind)).toEqual(['outcome']);
+  });
+});
+
+describe('an answer that rests on a result before the newest one', () => {
+  const list = 'src/cart.ts\nsrc/order.ts\nsrc/mail/send.ts\nrelease 4.17.21';
+  const start = [...turn('ls', list, shell('date')), shows('Sunday'), shell('cat src/mail/send.ts')];
+
+  it('is found if a call names what only that result showed', () => {
+    const [answer, ...more] = laterAnswers(start);
+    expect(answer).toMatchObject({ at: 5, facts: [{ kind: 'choice', from: 2, lines: ['src/mail/send.ts'] }] });
+    expect(more).toEqual([]);
+  });
+
+  it('is not found once somebody said it, or if the newest result shows it too', () => {
+    const said = [...turn('ls', list, shell('cat src/mail/send.ts')), shows('x'), shell('wc src/mail/send.ts')];
+    expect(laterAnswers(said)).toEqual([]);
+    const again = [...start.slice(0, 4), shows('src/mail/send.ts'), ...start.slice(5)];
+    expect(laterAnswers(again)).toEqual([]);
+  });
+
+  it('loses its basis once the result is put aside', () => {
+    const aside = start.map((message, i) => (i === 2 ? shows('put aside') : message));
+    const needs = needsOf(start);
+    expect(keptOf(needs, new Sent(sentAs(start, start))).later).toBe(1);
+    expect(keptOf(needs, new Sent(sentAs(start, aside))).later).toBe(0);
   });
 });
