@@ -2,6 +2,7 @@ import { BoundedMap } from '../base/bounded-map.ts';
 import type { CollectedRequest, Collector, OverTokenBudget } from '../core/ports/segments.ts';
 import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
+import { oldArguments } from './old-arguments.ts';
 import { byPruningOrder, planOf } from './plan.ts';
 import { factsOf } from './recorder.ts';
 import { withoutReferredTo } from './referred-to.ts';
@@ -24,7 +25,7 @@ const MAX_CONVERSATIONS = 10_000;
 
 /**
  * Keeps conversations within a budget by rare, large and permanent steps. Each step depends only on the request, and
- * selects old tool results that the work no longer needs (`stayingIn`); everything else stays.
+ * selects old tool results and arguments that the work no longer needs (`stayingIn`); everything else stays.
  */
 export class ContextBudget implements Collector {
   readonly #options: BudgetOptions;
@@ -53,9 +54,11 @@ export class ContextBudget implements Collector {
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
-    const plan = planOf(candidates.sort(byPruningOrder), tokens - budget * DOWN_TO);
+    const written = await oldArguments(this.#options, over, request.messages - roots.newest);
+    const ofWritten = written.reduce((sum, argument) => sum + argument.freed, 0);
+    const plan = planOf(candidates.sort(byPruningOrder), tokens - ofWritten - budget * DOWN_TO);
     const chosen = withoutReferredTo(plan.chosen, request.segments);
-    const freed = chosen.reduce((sum, candidate) => sum + candidate.tokens, 0);
+    const freed = chosen.reduce((sum, candidate) => sum + candidate.tokens, ofWritten);
     const key = conversationKey(scope.project, request.conversationId);
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);
@@ -63,7 +66,7 @@ export class ContextBudget implements Collector {
       this.#futile.set(key, tokens + budget * WORTHWHILE);
       return false;
     }
-    const aside = chosen.map(({ id }) => ({ id, upTo: step.messages }));
+    const aside = [...written, ...chosen.map(({ id }) => ({ id, upTo: step.messages }))];
     await takeStep(this.#options, { by: 'budget' }, over, aside, after);
     return true;
   }

@@ -78,6 +78,21 @@ describe('the text that a call wrote into a file', () => {
       expect(messagesOf(body)[index - 1]).toEqual(work.messages[index - 1]);
   });
 
+  it('is put aside by a budget, and by a step that pays', async () => {
+    for (const parts of [{ budget: 12_000 }, { paying: true }]) {
+      const work = new Work();
+      const written = [1, 2, 3, 4, 5, 6, 7, 8].map((i) =>
+        work.tool('write_file', { path: 'src/a.ts', content: `${TEXT}${i}` }, 'Written.'),
+      );
+      work.tool('write_file', { path: 'src/a.ts', content: 'short' }, 'Written.');
+      for (let i = 0; i < 80; i++) work.tool('bash', { command: `ls part${i}` }, `part${i}.ts`);
+      const replica = new Replica({ minPruneChars: 1e9, ...parts });
+      const { body } = await replica.send(work.messages);
+      for (const index of written) expect(parseMarker((argsOf(body, index).content ?? '').trimEnd())).not.toBeNull();
+      expect(replica.steps).toHaveLength(1);
+    }
+  });
+
   it('is not put aside where the provider verifies the history', async () => {
     const work = new Work();
     work.tool('write_file', { path: 'src/a.ts', content: TEXT }, 'Written.');

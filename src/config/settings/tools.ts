@@ -22,7 +22,7 @@ export const toolsSettings = {
     fallback: 0,
     fallbackWords: '0 (off)',
     unit: 'tokens',
-    doc: 'Size of a conversation above which old results are stashed automatically; 0: never. auto: old results are put aside once that pays within the requests that the conversation probably has left.',
+    doc: 'Size of a conversation above which old results are stashed automatically; 0: never. auto: old results and arguments of calls are put aside once that pays within the requests that the conversation probably has left.',
   }),
   coldStash: setting({
     common: true,

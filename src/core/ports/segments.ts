@@ -1,6 +1,6 @@
 /**
  * A segment is one text of a conversation that can be pinned, stashed or deleted as a whole: a tool's result, a file in
- * a user's message, or the text of a message. System prompts and call arguments are not segments.
+ * a user's message, or the text of a message. System prompts and call arguments are not segments, but old arguments can be put aside (`SeenArgument`).
  */
 export type SegmentType = 'message' | 'code' | 'log' | 'note' | 'decision' | 'summary';
 
