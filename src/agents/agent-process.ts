@@ -1,7 +1,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
-export interface AgentStart {
+interface AgentStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;

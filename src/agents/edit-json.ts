@@ -12,7 +12,7 @@ import { UserError } from '../errors/errors.ts';
 import type { Edit, JsonEntry, JsonValue } from './clients/client.ts';
 import { mergeJson } from './clients/merge-json.ts';
 
-export type JsonEdit = Extract<Edit, { readonly format: 'json' }>;
+type JsonEdit = Extract<Edit, { readonly format: 'json' }>;
 
 /** A JSON file: its text without a byte order mark, and the parsed value. */
 interface Document {

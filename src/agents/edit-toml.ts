@@ -4,7 +4,7 @@ import type { Edit, JsonValue, TomlTable, TomlTables } from './clients/client.ts
 import { valueAt } from './clients/merge-json.ts';
 import { tomlString } from './providers.ts';
 
-export type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
+type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
 
 /** Comments around our lines, and the one before a line of the user that ours replace. */
 function marksOf({ apart }: TomlEdit): { readonly begin: string; readonly end: string; readonly replaced: string } {

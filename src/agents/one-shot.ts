@@ -14,7 +14,7 @@ const ONE_SHOT: Readonly<Record<string, readonly string[]>> = {
   gemini: ['--prompt'],
 };
 
-export interface OneShot {
+interface OneShot {
   /** `http://host:port/child/<token>`. */
   readonly url: string;
   readonly prompt: string;

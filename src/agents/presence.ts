@@ -7,7 +7,7 @@ export const PRESENCE_VARIABLE = 'MCP_PRUNER_RUN_SOCKET';
 /** Sent before a regular exit; if the connection closes without it, the server has crashed. */
 const FAREWELL = 'bye';
 
-export interface PresenceEvents {
+interface PresenceEvents {
   /** Called when a server of this run connects. */
   readonly onUp: () => void;
   /** Called when the last connected server has crashed. */

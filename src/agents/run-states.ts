@@ -19,7 +19,7 @@ interface Transition {
 }
 
 /** A state transition, as reported. */
-export interface RunReport {
+interface RunReport {
   /** Log line with the names of both states. */
   readonly line: string;
   /** Text for the user, without state names. */

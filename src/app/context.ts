@@ -39,7 +39,7 @@ export function requestIds(clock: Clock): () => string {
   };
 }
 
-export interface Ids {
+interface Ids {
   /** A unique id. */
   readonly uuid: () => string;
   /** 128 random bits in hex, for secrets. */

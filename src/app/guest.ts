@@ -35,7 +35,7 @@ export interface Part {
 }
 
 /** Routes with their own token. Mounted whether the part is on or off, and loaded on the first request. */
-export interface PartRoutes {
+interface PartRoutes {
   readonly path: string;
   /** The token that callers must present; if `null`, the routes are not mounted. */
   token(settings: Settings): string | null;
@@ -54,7 +54,7 @@ export interface PartPlace {
 }
 
 /** Inputs for the door of a part. */
-export interface DoorParts {
+interface DoorParts {
   /** Answers `/rpc` for one child agent. */
   readonly rpc: (childId: string) => RequestListener;
   readonly destinations: Destinations;

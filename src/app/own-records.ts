@@ -9,9 +9,9 @@ import { lifetimesOf } from '../store/lifetimes.ts';
 import type { Rows } from '../store/sql/steps.ts';
 
 /** The file of a replica. */
-export type OwnFile = Pick<StoreHandle, 'findSent' | 'commit' | 'sweep' | 'sql' | 'close'>;
+type OwnFile = Pick<StoreHandle, 'findSent' | 'commit' | 'sweep' | 'sql' | 'close'>;
 
-export interface OwnRecordsOptions {
+interface OwnRecordsOptions {
   /** Opens the file on the first use. */
   readonly open: () => Promise<OwnFile>;
   /** The database, whose erasures apply to the file too. */

@@ -28,7 +28,7 @@ const MAX_LABEL_VALUES = 50;
 const BUDGETS_RUN = 'budgets';
 
 /** All request handlers, and their shutdown. */
-export interface OpenRoutes extends Routes {
+interface OpenRoutes extends Routes {
   /** Health including the backend's state, which is known from here on. */
   health(): HealthReport;
   /** Whether everything can be served. If the store fails later, requests are forwarded unchanged. */

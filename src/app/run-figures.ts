@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { RunBook } from '../proxy/report/run-book.ts';
 import { type Guest, memberOf } from './guest.ts';
 
-export interface RunSources {
+interface RunSources {
   readonly book: Pick<RunBook, 'of' | 'ended'>;
   /** Resolves once all finished requests are counted. */
   readonly reported: () => Promise<void>;

@@ -14,7 +14,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'clock'>>;
+type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'clock'>>;
 
 /**
  * Builds and starts the HTTP server. The port opens, and `/health` answers, after the first attempt to open the store.

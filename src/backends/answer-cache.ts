@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../core/ports.ts';
 import type { Answer } from './remote-backend.ts';
 
-export interface CacheOptions {
+interface CacheOptions {
   readonly clock: Clock;
   /** Lifetime of a cached answer; 0 disables the cache. */
   readonly ttlMs: number;

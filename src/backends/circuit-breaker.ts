@@ -1,6 +1,6 @@
 import type { Clock } from '../core/ports.ts';
 
-export interface BreakerOptions {
+interface BreakerOptions {
   readonly clock: Clock;
   /** Number of consecutive failures of one kind that open the breaker. */
   readonly threshold: number;

@@ -11,7 +11,7 @@ export interface OpenScorer extends LineScorer {
   close(): Promise<void>;
 }
 
-export interface OpenScorerOptions extends RemoteScorerOptions {
+interface OpenScorerOptions extends RemoteScorerOptions {
   readonly backend: 'heuristic' | 'deepinfra' | 'swe-pruner';
   readonly deepinfra: Omit<DeepInfraOptions, 'poster'>;
   readonly swePrunerUrl: string | null;

@@ -2,14 +2,7 @@ import type { Dispatcher } from 'undici';
 import { errorCode } from '../base/causes.ts';
 
 /** Why a call returned no usable answer. */
-export type CallFailureKind =
-  | 'timeout'
-  | 'cancelled'
-  | 'unreachable'
-  | 'status'
-  | 'not_json'
-  | 'too_large'
-  | 'wrong_shape';
+type CallFailureKind = 'timeout' | 'cancelled' | 'unreachable' | 'status' | 'not_json' | 'too_large' | 'wrong_shape';
 
 /** A failed call to a remote backend. Contains no text, no header and no part of the answer. */
 export class CallFailure extends Error {
@@ -28,7 +21,7 @@ export class CallFailure extends Error {
   }
 }
 
-export interface JsonPost {
+interface JsonPost {
   readonly url: string;
   readonly body: unknown;
   /** Additional headers besides the content type. */

@@ -8,7 +8,7 @@ import type { Answer, RemoteBackend } from './remote-backend.ts';
 import { SharedCall } from './shared-call.ts';
 
 /** A failed call, for the log. Contains no text, no address and no credential. */
-export interface BackendFailure {
+interface BackendFailure {
   readonly backend: string;
   /** Precise warning code (`deepinfra_http_error`, …). */
   readonly reason: string;

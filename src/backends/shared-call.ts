@@ -3,7 +3,7 @@ import { CallFailure } from './post-json.ts';
 import type { Answer } from './remote-backend.ts';
 
 /** Why all callers have left. */
-export type Abandoned = 'timeout' | 'cancelled';
+type Abandoned = 'timeout' | 'cancelled';
 
 /** One call shared by several callers, each with its own time limit. It is aborted when the last caller has left. */
 export class SharedCall {

@@ -4,7 +4,7 @@ import { keptLines } from './align.ts';
 import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 
-export interface SwePrunerOptions {
+interface SwePrunerOptions {
   /** `null` if not set. */
   readonly url: string | null;
   readonly timeoutMs: number;
@@ -47,7 +47,7 @@ export class SwePruner implements RemoteBackend {
 }
 
 /** A request to a swe-pruner service. */
-export interface SwePrunerQuestion {
+interface SwePrunerQuestion {
   readonly url: string;
   readonly code: string;
   readonly query: string;

@@ -1,6 +1,6 @@
 import type { FailureReporter } from './failures.ts';
 
-export interface WorkQueueOptions {
+interface WorkQueueOptions {
   /** Maximum number of bytes held by queued work; a single piece of any size fits into an empty queue. */
   readonly maxBytes: number;
   /** Called for failed work. */

@@ -11,7 +11,7 @@ import { UserError } from '../errors/errors.ts';
 import type { Io } from './command.ts';
 import { proxyUrl } from './run/proxy.ts';
 
-export interface StatusLineInput {
+interface StatusLineInput {
   readonly settings: Settings;
   readonly io: Io;
   readonly place: ClientPlace;

@@ -16,7 +16,7 @@ export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns' | '
   return `${filled((io.asTyped?.(text) ?? text).split(' '), width, prefix, rest)}\n`;
 }
 
-export interface TableOptions {
+interface TableOptions {
   /**
    * Number of leading columns that contain words. They are left-aligned, and repeated in each part of a split table.
    */

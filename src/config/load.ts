@@ -22,7 +22,7 @@ export interface Origin {
   readonly name: string;
 }
 
-export type Origins = { readonly [K in SettingKey]: Origin };
+type Origins = { readonly [K in SettingKey]: Origin };
 
 /** All inputs of the configuration. */
 export interface LoadInput extends Place {

@@ -9,12 +9,12 @@ const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
 /** How requests of a project are handled. */
-export interface Treated {
+interface Treated {
   readonly enabled: boolean;
   readonly shadow: boolean;
 }
 
-export interface ProjectBookOptions {
+interface ProjectBookOptions {
   /** The settings of the server. */
   readonly settings: Settings;
   readonly store: Pick<ProjectSettingsStore, 'version' | 'current' | 'onChanged'>;

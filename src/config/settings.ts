@@ -62,7 +62,7 @@ export interface SettingTable {
 }
 
 /** A feature with the key that `mcp_info` reports and the name that `enable` accepts. */
-export interface NamedFeature extends Feature {
+interface NamedFeature extends Feature {
   readonly key: string;
   readonly name: string;
 }

@@ -9,7 +9,7 @@ import { isTable } from './toml.ts';
 export const HIDDEN = '***';
 
 /** One setting as `mcp-pruner config` prints it. */
-export interface ShownSetting {
+interface ShownSetting {
   /** TOML key; for settings that the file may not contain, the variable's name in lower case. */
   readonly key: string;
   /** `***` for a secret. */

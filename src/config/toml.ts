@@ -9,7 +9,7 @@ export const SECTION = 'mcp_pruner';
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
 
 /** Contents of a configuration file by key, problems that prevent the start, and warnings (one line each). */
-export interface TomlFile {
+interface TomlFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
   readonly warnings: readonly string[];

@@ -4,7 +4,7 @@ import { type BackgroundWriter, WriteBehind, writeApart, writeInParts } from '..
 import { isUnwritable, reasonOf } from '../errors/errors.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
-export interface EventLogOptions {
+interface EventLogOptions {
   readonly store: Pick<Store, 'addEvents'>;
   /** Maximum number of stored events. With 0, only audit events are stored. */
   readonly maxEvents: number;

@@ -2,7 +2,7 @@ import type { ColdFigures } from './ports/compactions.ts';
 import type { MissCause } from './ports/ledger.ts';
 
 /** A cause of cache misses in words, and what the user can do about it. */
-export interface MissWords {
+interface MissWords {
   readonly name: string;
   readonly about: string;
   /** `''` if nothing has to be done. */

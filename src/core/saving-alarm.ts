@@ -1,7 +1,7 @@
 import { type ForcedReason, forcedReason, forcedWords } from '../errors/passed-whole.ts';
 
 /** Likely cause why requests with large tool results save nothing, derived from counts. */
-export type AlarmCause =
+type AlarmCause =
   | ForcedReason
   | ('unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown');
 
@@ -14,7 +14,7 @@ export interface SavingAlarm {
 }
 
 /** Counts since the last request that saved something. */
-export interface AlarmCounts {
+interface AlarmCounts {
   /** Requests with large results. */
   readonly requests: number;
   /** Requests by code: a fallback code, a reason why texts were left whole, or one of `WATCHED`. */

@@ -14,7 +14,7 @@ import { viewBehind, viewText } from './text/view.ts';
 import type { Hints, PruneInput } from './types.ts';
 
 /** The part of the input that the analysis depends on. Limits only matter for the choice of lines. */
-export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'asked' | 'shouldStop'>;
+type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'asked' | 'shouldStop'>;
 
 /** Analyses a text and ranks its lines, or returns `null` if `shouldStop` returns true. */
 export function analyse(input: AnalysisInput): Analysis | null {

@@ -3,7 +3,7 @@ import { contentOf, type View, viewText } from './text/view.ts';
 import type { PruneInput } from './types.ts';
 
 /** The part of the input that determines which lines are sent to another backend. */
-export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
+type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
 /** Number of characters by which lines are compared. Set by hand. */
 const COMPARED_CHARS = 2_000;

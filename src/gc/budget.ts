@@ -10,7 +10,7 @@ import { type StayingOptions, stayingIn } from './staying.ts';
 import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
-export interface BudgetOptions extends StepOptions, StayingOptions {
+interface BudgetOptions extends StepOptions, StayingOptions {
   /** Request size in tokens above which a step is taken. */
   readonly tokens: number;
 }

@@ -6,7 +6,7 @@ import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
 import { segmentsEvent } from './take-step.ts';
 
-export interface ContextGcOptions {
+interface ContextGcOptions {
   readonly store: SegmentStore;
   readonly events: Pick<Store, 'addEvents'>;
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import type { StayingOptions } from './staying.ts';
 import { freedBy } from './sweep.ts';
 
 /** A string in a call's arguments that may be put aside. */
-export interface OldArgument {
+interface OldArgument {
   readonly id: string;
   readonly upTo: number;
   readonly freed: number;

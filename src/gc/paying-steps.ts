@@ -20,7 +20,7 @@ export interface CacheRates {
   readonly write: number;
 }
 
-export interface PayingStepsOptions extends StepOptions, StayingOptions {
+interface PayingStepsOptions extends StepOptions, StayingOptions {
   readonly store: SegmentStore;
   readonly ratesOf: (model: string) => CacheRates;
 }

@@ -17,7 +17,7 @@ import type {
 import type { Clock } from '../core/ports.ts';
 import { addDeclared, addMentions, callIdKey, callKey, conversationKey, KeySet, pathKey, pathKeys } from './keys.ts';
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly store: SegmentStore;
   readonly clock: Clock;
   /** The prune id under which a segment is stashed. */

@@ -9,7 +9,7 @@ const ORDINAL = 2;
 const REACH = 3;
 
 /** References to any of several keys. */
-export interface References {
+interface References {
   /** Number of references to the most referenced key. */
   readonly count: number;
   /** Index of the newest referring message; -1 if there is none. */

@@ -42,7 +42,7 @@ const MINUTES_5 = 300;
 const MAX_NAMES = 1_000;
 
 /** Rows of price files other than prices of tokens. */
-export type PriceExtras = Pick<PriceFile, 'factors' | 'tools'>;
+type PriceExtras = Pick<PriceFile, 'factors' | 'tools'>;
 
 interface Entry {
   readonly row: PriceRow;

@@ -5,7 +5,7 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** Bodies up to this size are always accepted, because `recover_text` calls are small. */
 const SMALL_BYTES = 64 * 1024;
 
-export interface BoundedBodyOptions {
+interface BoundedBodyOptions {
   /** Maximum body size after decompression; larger bodies fail with `entity.too.large`. */
   readonly maxBodyBytes: number;
   /** Maximum number of bytes of all bodies held at once; default: 64 MiB or twice the largest body. */

@@ -68,7 +68,7 @@ export interface Finished {
   readonly droppedBytes: number;
 }
 
-export interface CommandRunnerOptions {
+interface CommandRunnerOptions {
   /** Working directory of commands. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -15,7 +15,7 @@ export type RpcRequest = Extract<Message, { kind: 'request' }>;
 export type Answer = Reply | readonly Reply[];
 type Deliver = (answer: Answer) => Promise<void> | void;
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Never rejects. */
   readonly answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>;
   readonly onClose: () => void;

@@ -1,6 +1,7 @@
 import type { FailureReporter } from '../base/failures.ts';
+
 /** Reduces a tool's output to the lines that answer a question. */
-export interface FocusPruner {
+interface FocusPruner {
   /**
    * @param code - the output
    * @param query - the agent's question, verbatim
@@ -9,7 +10,7 @@ export interface FocusPruner {
   prune(code: string, query: string, signal: AbortSignal): Promise<string>;
 }
 
-export interface FocusOptions {
+interface FocusOptions {
   /** `null` if pruning is disabled. */
   readonly pruner: FocusPruner | null;
   /** Called with the reason if an output is returned whole. */

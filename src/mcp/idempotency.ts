@@ -17,7 +17,7 @@ const HOLD_EACH_MS = 2_000;
 /** Interval of polling for another process's answer. */
 const LOOK_EACH_MS = 50;
 
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   readonly records: Records;
   readonly store: Pick<Store, 'knownPruneIds'>;
   readonly clock: Clock;

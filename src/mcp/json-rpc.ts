@@ -43,7 +43,7 @@ export function invalidParams(...issues: readonly ParamIssue[]): RpcError {
   return new RpcError(rpcCodes.invalidParams, `Invalid params${detail}`, { code: 'invalid_params', issues });
 }
 
-export interface RpcErrorBody {
+interface RpcErrorBody {
   readonly code: number;
   readonly message: string;
   readonly data?: JsonObject;

@@ -12,7 +12,7 @@ import type { RpcRouterDeps } from './rpc-routes.ts';
 import { describeIssues } from './tool.ts';
 import { toWire } from './tools/prune-text.ts';
 
-export interface PruneRouterDeps {
+interface PruneRouterDeps {
   readonly pruner: Pruner;
   /** Options of every call; the contract itself has none. */
   readonly options: PruneTextOptions;

@@ -60,7 +60,7 @@ export interface McpServerOptions {
 }
 
 /** Information that a server announces about itself. */
-export interface Announced {
+interface Announced {
   readonly capabilities: JsonObject;
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly instructions?: string;

@@ -119,7 +119,7 @@ interface ToolFacts {
   readonly annotations?: ToolAnnotations;
 }
 
-export interface ToolSpec<Input> extends ToolFacts {
+interface ToolSpec<Input> extends ToolFacts {
   /** Single source for the listed schema, the validation and the type of the input. */
   readonly input: z.ZodType<Input>;
   /** Runs the tool. Strings are sent unchanged, objects as JSON. */

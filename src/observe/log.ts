@@ -3,7 +3,7 @@ import { type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type Log = Logger;
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string;
   /** 1 writes to stdout, 2 to stderr (stdio mode, where stdout belongs to the protocol). */
   readonly fd: number;

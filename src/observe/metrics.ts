@@ -105,7 +105,7 @@ export interface BillSample extends Named {
 }
 
 /** Sizes of the store, as reported by `Store.stats`. */
-export interface StoreSizes {
+interface StoreSizes {
   readonly prunes: number;
   readonly snapshots: number;
   readonly bytes: number;
@@ -126,7 +126,7 @@ export interface MetricsOptions {
 }
 
 /** A figure read at each scrape. */
-export interface GaugeSource {
+interface GaugeSource {
   /** Name without the prefix `mcp_pruner_`. */
   readonly name: string;
   readonly help: string;

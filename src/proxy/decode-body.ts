@@ -40,7 +40,7 @@ export interface EncodedBody {
   readonly isReserved?: boolean;
 }
 
-export interface BodyDecoderOptions {
+interface BodyDecoderOptions {
   /** Budget of bodies in memory, in which a body grows while it is decoded. */
   readonly received: Pick<ByteBudget, 'tryTake'>;
   /** Budget of large bodies. A decoded body that does not fit into `received` waits for it. */

@@ -14,7 +14,7 @@ import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
 /** How requests of a project are treated. */
-export interface ProjectMode {
+interface ProjectMode {
   readonly enabled: boolean;
   /** Forward everything unchanged and only report. Recorded cuts are still replayed if the history is bound. */
   readonly shadow: boolean;

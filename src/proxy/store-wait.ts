@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../errors/errors.ts';
 
-export interface StoreWaitOptions {
+interface StoreWaitOptions {
   /** Why the store is currently unusable or unwritable, or `null`. */
   readonly problem: () => { readonly reason: string } | null;
   /** See `StoreHandle`. */

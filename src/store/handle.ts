@@ -45,7 +45,7 @@ export interface StoreOptions {
 }
 
 /** The effect of a sweep step. */
-export interface Swept {
+interface Swept {
   readonly expired: number;
   readonly evicted: number;
   readonly packed: number;

@@ -32,6 +32,6 @@ export interface PartTables {
 }
 
 /** The subject of an erasure: some or `all` conversations of a project, or the link to a payer (`key_id`). */
-export type ErasedNames =
+type ErasedNames =
   | { readonly project: string; readonly conversations: readonly string[] | 'all' }
   | { readonly payer: string };

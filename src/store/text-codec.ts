@@ -23,7 +23,7 @@ const UNPACK_INLINE_BYTES = 32_768;
 /** Encoding of a text's bytes: 0 UTF-8, 1 UTF-16LE (UTF-8 cannot represent lone surrogates). */
 export type Encoding = 0 | 1;
 
-export interface EncodedText {
+interface EncodedText {
   readonly encoding: Encoding;
   readonly data: Buffer;
 }

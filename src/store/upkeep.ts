@@ -4,7 +4,7 @@ import type { Clock } from '../core/ports.ts';
 import type { StoreHandle } from './handle.ts';
 
 /** Something maintained in small steps; each returns `true` if there is more to do. */
-export interface Sweepable {
+interface Sweepable {
   /** Deletes expired and surplus items. */
   sweep(): Promise<boolean>;
   /** Whether upkeep is so urgent that it cannot wait for a pause. */

@@ -9,8 +9,7 @@ import type { FleetStore, Hints } from './ports.ts';
 import { serverStates } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 
-export interface FleetOptions
-  extends Pick<ChildrenOptions, 'store' | 'clock' | 'newId' | 'instanceId' | 'pid' | 'onFailure'> {
+interface FleetOptions extends Pick<ChildrenOptions, 'store' | 'clock' | 'newId' | 'instanceId' | 'pid' | 'onFailure'> {
   readonly halfLifeMs: number;
   readonly tickMs: number;
   /** `null` if this server does not start children. */

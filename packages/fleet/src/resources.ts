@@ -1,7 +1,7 @@
 import type { Fleet } from './fleet.ts';
 import type { FleetStore } from './ports.ts';
 
-export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
+type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
 
 const GRAPHS = 'sc://graphs/';
 

@@ -14,7 +14,7 @@ interface Known {
 }
 
 /** State of a server, as seen from this one. */
-export interface ServerState {
+interface ServerState {
   readonly lives: boolean;
   /** Whether its processes run on this host. */
   readonly isHere: boolean;

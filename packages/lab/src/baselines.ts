@@ -13,7 +13,7 @@ export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceTyp
 }
 
 /** A simple ranking of lines. */
-export interface Baseline {
+interface Baseline {
   readonly name: string;
   /** Whether to keep lines in short gaps, where a cut would save less than its marker costs. */
   readonly closesGaps: boolean;

@@ -96,7 +96,7 @@ export interface EvalCase {
 }
 
 /** Why a commit or a file did not become a case. */
-export type SkipReason =
+type SkipReason =
   | 'merge'
   | 'mass edit: too many files'
   | 'mass edit: over half of the lines'
@@ -108,7 +108,7 @@ export type SkipReason =
   | 'huge'
   | 'tiny';
 
-export interface SampleOptions {
+interface SampleOptions {
   readonly cases: number;
   readonly seed: number;
   /** Commits that touch more paths are mass edits and skipped. */

@@ -10,7 +10,7 @@ export interface CaseRow {
 }
 
 /** Means over a group's cases at one ratio; shares 0..1. */
-export interface AtRatio {
+interface AtRatio {
   readonly ratio: number;
   readonly recall: number;
   /** Share of cases in which all needed lines stayed. */
@@ -20,7 +20,7 @@ export interface AtRatio {
   readonly structure: number;
 }
 
-export interface SystemSummary {
+interface SystemSummary {
   readonly name: string;
   readonly area: number;
   /** Area scaled so that random blocks are 0 and the oracle is 1. */

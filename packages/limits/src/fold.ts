@@ -34,7 +34,7 @@ interface Stored {
   readonly windows: readonly (readonly [key: string, windows: readonly { resetsS: number; fold: FoldState }[]])[];
 }
 
-export interface LimitFoldOptions {
+interface LimitFoldOptions {
   readonly sql: Pick<Rows, 'all'>;
   readonly clock: Clock;
   /** See `StoreHandle`. */

@@ -6,7 +6,7 @@ import { finishedWords } from 'mcp-pruner/ledger/finished-work.ts';
 import type { HeldOut, LimitsReport, SeamShown, WindowShown } from './shapes.ts';
 import { localTime, percent, timeLeft } from './words.ts';
 
-export interface TextOptions {
+interface TextOptions {
   readonly nowMs: number;
   /** Names of access keys by id. */
   readonly keys: ReadonlyMap<string, string>;

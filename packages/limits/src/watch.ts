@@ -12,7 +12,7 @@ import type { Transactions } from 'mcp-pruner/store/sql/steps.ts';
 import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { addReadings } from './readings.ts';
 
-export interface LimitWatchOptions {
+interface LimitWatchOptions {
   readonly sql: Pick<Transactions, 'write'>;
   /** Salt for account hashes, shared by all processes on a store. @throws StoreUnavailable */
   readonly salt: () => Promise<string | null>;

@@ -35,7 +35,7 @@ const HIT_CHARS = 240;
 const MIN_WORDS_CHARS = 3;
 
 /** Query of the conversation list. */
-export interface ConversationsQuery {
+interface ConversationsQuery {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
   readonly model?: string | undefined;

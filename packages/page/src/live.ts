@@ -3,7 +3,7 @@ import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Store } from 'mcp-pruner/core/ports.ts';
 import { groupByRequest } from './requests.ts';
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly store: Pick<Store, 'events'>;
   readonly lastSeq: () => Promise<number>;
   /** Calls the listener when this process has written events. The returned function unsubscribes. */

@@ -249,7 +249,7 @@ export interface StoreShown extends StoreAges {
   readonly nowMs: number;
 }
 
-export interface PruneShown extends ListedPrune {
+interface PruneShown extends ListedPrune {
   /** What the call asked for, such as a path or command; `''` if unknown. */
   readonly asked: string;
 }

@@ -15,7 +15,7 @@ import { type AskedCompaction, type Compaction, type CompactionBook, LOST_MS, ty
 import { highestPrice, type Moment, type Pace, pays, tokensOf } from './moment.ts';
 import { type CompactionAnswer, type CompactionUsage, hostOf, MAX_ANSWER_BYTES, type SeamWire } from './wire.ts';
 
-export interface BackgroundOptions {
+interface BackgroundOptions {
   readonly settings: Settings;
   readonly book: CompactionBook;
   readonly pace: Pace;
@@ -36,7 +36,7 @@ export interface BackgroundOptions {
 export type CompactionResult = 'made' | 'failed' | 'refused';
 
 /** A seam at which a compaction may begin. */
-export interface Seam {
+interface Seam {
   readonly request: SeamRequest;
   readonly wire: SeamWire;
   /** The body as it was sent. */

@@ -5,7 +5,7 @@ import { decodeString } from 'mcp-pruner/wires/json/cursor.ts';
 import { shownFiles } from 'mcp-pruner/wires/transcript/call-targets.ts';
 
 /** A file of the replaced part counts as read again within so many requests. */
-export const AGAIN_REQUESTS = 20;
+const AGAIN_REQUESTS = 20;
 const CHARS_PER_TOKEN = 4;
 const MAX_FILES = 2_000;
 const MAX_COMPACTIONS = 500;

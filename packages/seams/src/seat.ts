@@ -16,7 +16,7 @@ import { responsesWire } from './responses-wire.ts';
 import { seamAt } from './seam.ts';
 import { hostOf, type SeamWire } from './wire.ts';
 
-export interface SeatOptions {
+interface SeatOptions {
   readonly settings: Settings;
   /** The setting of a project: `undefined` if it has none of its own. */
   readonly settingOf: (project: string) => Settings['seams'] | undefined;

@@ -19,7 +19,7 @@ export type CompactionAnswer =
   | { readonly cause: string; readonly usage: CompactionUsage | null };
 
 /** A background request, before its headers. */
-export interface CompactionRequest {
+interface CompactionRequest {
   readonly path: string;
   readonly body: Buffer;
 }

@@ -69,7 +69,7 @@ export function compactAtEdit(client: string, place: ClientPlace, tokens: number
 }
 
 /** A length that a user has set: product name of the client's user agent, and models, as in `config/clients.toml`. */
-export interface OwnLength {
+interface OwnLength {
   readonly client: string;
   readonly model: string;
   readonly tokens: number;

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../../core/ports.ts';
 import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../../core/web-origin.ts';
 
-export interface PageAccessOptions {
+interface PageAccessOptions {
   readonly allowed: Allowed;
   /** The token that callers must present; `null` if pages and programs on this machine need none. */
   readonly token: string | null;

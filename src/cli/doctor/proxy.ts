@@ -8,7 +8,7 @@ import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../../
 import { probe } from '../probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
 
-export interface PortFinding {
+interface PortFinding {
   readonly finding: Finding;
   /** `/health` of the running proxy; `null` if none runs. */
   readonly health: ProxyHealth | null;

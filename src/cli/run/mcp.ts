@@ -7,7 +7,7 @@ import { rpcAddress } from '../local-access.ts';
 import { withKey } from '../team-key.ts';
 import type { RunProxy } from './proxy.ts';
 
-export interface RunMcp {
+interface RunMcp {
   readonly io: Io;
   readonly client: Client;
   readonly proxy: RunProxy;

@@ -7,7 +7,7 @@ import type { Store } from '../ports.ts';
 import { givenOutMark } from '../result-marks.ts';
 import type { RecoverInput } from './api.ts';
 
-export interface RecoverOptions {
+interface RecoverOptions {
   readonly store: Store;
   /** Reports a fault that does not affect the caller; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;

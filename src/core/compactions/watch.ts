@@ -7,7 +7,7 @@ import type { Clock } from '../ports.ts';
 import { ReportedBodies } from '../segments/reported-bodies.ts';
 import { compactingClient, containsSummary } from './signs.ts';
 
-export interface CompactionWatchOptions {
+interface CompactionWatchOptions {
   readonly store: CompactionStore;
   readonly clock: Clock;
   /** Called for each conversation that goes on from a client's summary; increments counters. */

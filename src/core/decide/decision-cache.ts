@@ -12,7 +12,7 @@ interface CachedDecision {
   readonly storedAtMs: number;
 }
 
-export interface DecisionCacheOptions {
+interface DecisionCacheOptions {
   readonly store: Pick<Store, 'epoch' | 'findDecisions' | 'commit'>;
   readonly clock: Clock;
   /** Lifetime of a stored decision after its last use, in milliseconds. */

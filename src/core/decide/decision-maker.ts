@@ -35,7 +35,7 @@ export class MainThreadDecider implements Decider {
   }
 }
 
-export interface DecisionMakerOptions {
+interface DecisionMakerOptions {
   readonly decisionCache: DecisionCache;
   /**
    * `MCP_PRUNER_TIMEOUT_MS`: the CPU time for one text, the time for a backend and for another writer of the store, and

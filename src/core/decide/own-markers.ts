@@ -14,7 +14,7 @@ export function markedIn(text: string): string[] {
 }
 
 /** Intermediate state while texts that contain markers are decided. */
-export interface MarkedTexts {
+interface MarkedTexts {
   /** All texts to decide about, in the order of the conversation. */
   readonly open: readonly FoundText[];
   /** Open texts with markers that are not decided yet. */

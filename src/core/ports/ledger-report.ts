@@ -45,7 +45,7 @@ export interface LedgerModel extends LedgerTotals {
 }
 
 /** Requests with one access key: tokens and dollars only, without regret and misses. */
-export interface LedgerKey extends LedgerTotals {
+interface LedgerKey extends LedgerTotals {
   readonly keyId: string;
 }
 

@@ -40,13 +40,13 @@ export interface SeamRequest {
   send(path: string, headers: readonly string[], body: Buffer, limits: SendLimits): Promise<OwnAnswer>;
 }
 
-export interface SendLimits {
+interface SendLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }
 
 /** The answer to a request of the proxy itself. */
-export interface OwnAnswer {
+interface OwnAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;

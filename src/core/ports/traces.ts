@@ -1,5 +1,5 @@
 /** Names of the spans of one model request. */
-export type SpanName = 'look-up' | 'decide' | 'commit' | 'upstream';
+type SpanName = 'look-up' | 'decide' | 'commit' | 'upstream';
 
 /** Facts of a request; never a text or a credential. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

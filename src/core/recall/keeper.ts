@@ -9,7 +9,7 @@ import type { Clock } from '../ports.ts';
 import { messageSegmentId } from '../segments/text-segments.ts';
 import type { KeptResult, ResultSink } from './writer.ts';
 
-export interface ResultKeeperOptions {
+interface ResultKeeperOptions {
   readonly sink: ResultSink;
   readonly clock: Clock;
   /** Used to skip deleted texts. Absent if nothing can be deleted. */

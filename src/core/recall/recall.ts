@@ -29,7 +29,7 @@ export interface RecallInput {
 }
 
 /** A stored result with the lines that match the query, spelled as in the contract. */
-export interface RecallHit {
+interface RecallHit {
   readonly prune_id: string;
   /** First and last line, numbered as in `recover_text`. */
   readonly lines: string;
@@ -53,7 +53,7 @@ export interface RecallAnswer {
   readonly hint?: string;
 }
 
-export interface RecallOptions {
+interface RecallOptions {
   readonly store: RecallStore;
   /** Waits until the results of recent requests are stored. */
   readonly flush: () => Promise<void>;

@@ -3,7 +3,7 @@ import type { PackedText, StoreBatch } from '../ports.ts';
 import { keptText } from './kept-text.ts';
 
 /** Results of one request that are stored together, with everything the store needs. */
-export interface KeptResults {
+interface KeptResults {
   readonly project: string;
   readonly task: string;
   readonly conversationId: string;
@@ -25,7 +25,7 @@ export interface ResultSink {
   write(kept: KeptResults): Promise<void>;
 }
 
-export interface ResultWriterOptions {
+interface ResultWriterOptions {
   readonly store: { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
   /** If `false`, only results are recorded whose original is already stored (because lines of it were cut). */
   readonly keepsAll: boolean;

@@ -13,7 +13,7 @@ import { Repeats } from './repeats.ts';
 import type { ReadRequest } from './request.ts';
 import { warnOnce } from './warning.ts';
 
-export interface DecideOptions {
+interface DecideOptions {
   readonly store: Store;
   readonly decisions: DecisionMaker;
   /** Present if originals belong to projects. */

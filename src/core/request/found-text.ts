@@ -238,7 +238,7 @@ export function jobOf(
 }
 
 /** A candidate in a result: the result itself, or a long string in its JSON. */
-export interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
+interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
   readonly text: string;
 }
 

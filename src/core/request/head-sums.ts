@@ -4,7 +4,7 @@ import { containsSummary, openingEnd } from '../compactions/signs.ts';
 import type { RewrittenRequest } from './rewritten.ts';
 
 /** Checksums of everything before the messages of a request, and of a client's summary in the first messages. */
-export interface BodySums {
+interface BodySums {
   readonly tools: string;
   readonly system: string;
   /** `''` if there is no summary. */

@@ -48,7 +48,7 @@ const MARKER = 'prune_id=prn_';
 const THREAD = '"thread"';
 export const ALWAYS_PRUNE = always(PRUNE);
 
-export interface PassingParts {
+interface PassingParts {
   readonly memo: PrefixMemo;
   readonly sent: SentMemory;
   readonly accepted: AcceptedCuts;

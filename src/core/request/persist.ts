@@ -22,7 +22,7 @@ import type { PersistedRequest, ReadRequest } from './request.ts';
 import { hasRawHistory } from './rewritten.ts';
 import { type Spliced, splice } from './splice.ts';
 
-export interface PersistOptions {
+interface PersistOptions {
   readonly decisions: DecisionMaker;
   readonly decide: Pick<DecideStage, 'whole'>;
   readonly render: RenderOptions;

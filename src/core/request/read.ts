@@ -22,7 +22,7 @@ import type { ReadResult } from './results.ts';
 import { sessionOf } from './session.ts';
 
 /** The end of a message, where parsing of the next request may resume. */
-export interface MessageEnd {
+interface MessageEnd {
   readonly message: number;
   readonly conversation: Conversation;
   readonly tokens: number;
@@ -80,7 +80,7 @@ export function tailOf(messages: readonly ScannedMessage[]): number {
  */
 export const CHECKPOINTS = 4;
 
-export interface ReadOptions {
+interface ReadOptions {
   readonly find: FindSettings;
   /** See `PipelineOptions`. */
   readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;

@@ -7,7 +7,7 @@ import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
 import type { FoundText } from './found-text.ts';
 
-export interface ServedLinesOptions {
+interface ServedLinesOptions {
   readonly store: Pick<Store, 'findOriginal'>;
   /** Present if originals belong to projects. */
   readonly owners?: Ownership | undefined;

@@ -8,7 +8,7 @@ import type { FoundText } from './found-text.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
 /** A parsed body: its new texts, and the edits and outcomes of earlier messages. */
-export interface SpliceInput {
+interface SpliceInput {
   readonly found: readonly FoundText[];
   readonly editsBefore: readonly BodyEdit[];
   readonly outcomesBefore: readonly TextOutcome[];

@@ -120,7 +120,7 @@ function atIndex<Item extends { readonly messageIndex: number }>(
 }
 
 /** Parsed messages of a request, with the texts of messages from `first` on. */
-export type ReadMessages = Pick<
+type ReadMessages = Pick<
   ReadBody,
   'scanned' | 'messages' | 'prefixes' | 'conversation' | 'session' | 'shownId' | 'first' | 'found' | 'results' | 'texts'
 >;
@@ -144,7 +144,7 @@ export interface ObservedRequest {
   readonly segments: DecidedSegments | null;
 }
 
-export interface SeenReaderOptions {
+interface SeenReaderOptions {
   readonly find: FindSettings;
   readonly observers: readonly Observer[];
   /** Scheduler shared by all long-running work on this thread. */

@@ -44,7 +44,7 @@ export function applicableSteps(
 }
 
 /** New messages of a body, with the texts found in them. */
-export interface NewTexts {
+interface NewTexts {
   readonly messages: readonly ScannedMessage[];
   /** Index of the first new message. */
   readonly first: number;

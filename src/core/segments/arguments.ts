@@ -12,7 +12,7 @@ const LEAST_ARGUMENTS = 2_000;
 const LEAST_STRING = 500;
 
 /** A long string in the arguments of a call that changes files. */
-export interface ArgumentSegment extends TextSegment {
+interface ArgumentSegment extends TextSegment {
   readonly callId: string;
   readonly tool: string;
   /** Files that the call changes. */

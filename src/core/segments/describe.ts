@@ -40,7 +40,7 @@ export function seenRequest(
 }
 
 /** Returns the prune ids under which the texts of a result are stored whole. */
-export type KeptIds = (source: ScannedText) => readonly string[];
+type KeptIds = (source: ScannedText) => readonly string[];
 
 type DescribeSettings = Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>;
 

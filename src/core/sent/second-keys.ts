@@ -18,7 +18,7 @@ export interface SecondKey {
 }
 
 /** A message being read. */
-export interface KeyedMessage {
+interface KeyedMessage {
   readonly dialect: Dialect;
   readonly body: Buffer;
   readonly message: ScannedMessage;

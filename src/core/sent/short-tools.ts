@@ -13,7 +13,7 @@ import { editLiteral } from '../request/splice.ts';
 import { describedTools } from './described-tools.ts';
 import { HistoryUnknown } from './history-unknown.ts';
 
-export interface ShortToolsOptions {
+interface ShortToolsOptions {
   /** Reads all recorded conversations, newest first. May reject with `StoreUnavailable`. */
   readonly load: () => Promise<readonly ShortConversation[]>;
   /** Records that a conversation goes on. May reject with `StoreUnavailable`. */

@@ -3,7 +3,7 @@ import { encodeEdits, endOfString, parsed } from '../../wires/json/value.ts';
 import type { TextPlace } from '../ports.ts';
 
 /** A text with its position. */
-export interface PlacedText {
+interface PlacedText {
   readonly text: string;
   /** Converts edits of the text into edits of the decoded string that contains it. */
   readonly lift: (edits: readonly Edit[]) => Edit[];

@@ -12,7 +12,7 @@ import {
 } from './clocks.ts';
 
 /** A span of time that the goal names; both ends belong to it. */
-export interface TimeSpan {
+interface TimeSpan {
   readonly day: Day | null;
   /** The day of the last second, if it differs. */
   readonly lastDay: Day | null;
@@ -150,7 +150,7 @@ const CLOCKED = 0.3;
 const MOST_BELOW = 30;
 
 /** The clocks of a text, by line. */
-export interface LineClocks {
+interface LineClocks {
   readonly clocks: readonly (readonly Clock[])[];
   /** Lines without a clock belong to the line above. */
   readonly carries: boolean;

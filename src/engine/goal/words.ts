@@ -170,7 +170,7 @@ function addWord(codes: Uint16Array, start: number, end: number, part: number, l
 }
 
 /** Receives a word: hash, offsets, and whether it is part of a previously reported identifier. */
-export type WordSink = (hash: number, start: number, end: number, isPart: boolean) => void;
+type WordSink = (hash: number, start: number, end: number, isPart: boolean) => void;
 
 /** Reports every word in `[start, end)` of a text, in order. */
 export function scanWords(text: string, start: number, end: number, sink: WordSink): void {

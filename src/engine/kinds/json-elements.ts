@@ -3,7 +3,7 @@ import { isBlankLine, type View } from '../text/view.ts';
 import type { Span } from './kind.ts';
 
 /** The division of pretty-printed JSON into elements. */
-export interface Elements {
+interface Elements {
   /** Number of each line's element, ascending. */
   readonly element: Int32Array;
   readonly count: number;

@@ -9,7 +9,7 @@ import { samplesOf } from './shapes.ts';
 import { isTable } from './table.ts';
 
 /** The detected kind of a text. */
-export interface Recognised {
+interface Recognised {
   readonly kind: Kind;
   /** Finer name, such as `python`, `test-run`, `grep`. */
   readonly name: string;

@@ -1,7 +1,7 @@
 import { type Measure, valueAt, type WeightedMeasures } from './measures.ts';
 
 /** Effect of a feature on a region's score, compared with the text's average. */
-export interface Contribution {
+interface Contribution {
   readonly name: string;
   readonly effect: number;
 }

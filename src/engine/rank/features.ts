@@ -21,7 +21,7 @@ export interface Measured {
 export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'terms', number>>;
 
 /** All features of a text, and the facts on which their weights depend. */
-export interface LineMeasures {
+interface LineMeasures {
   readonly measures: readonly Measure[];
   readonly circumstances: Circumstances;
 }

@@ -13,7 +13,7 @@ interface Ranked {
 }
 
 /** Options for ranking the entries of a kind. */
-export interface EntryRanking {
+interface EntryRanking {
   /**
    * Share of the value that is spread evenly, because a look-up may search for something that the goal does not
    * mention.

@@ -12,7 +12,7 @@ export interface ProseWeights {
 }
 
 /** Weights of the circumstances, and a constant term. */
-export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
+type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**
  * Fitted (softmax over the lines of a text, L2) to predict, from commit messages, the lines that 9,638 commits changed

@@ -21,7 +21,7 @@ export interface RankedText {
   readonly matches: readonly LineMatch[];
 }
 
-export interface LineMatch {
+interface LineMatch {
   readonly line: number;
   readonly terms: readonly number[];
 }

@@ -25,7 +25,7 @@ export interface Scanned {
 }
 
 /** Terms of a query, each with a flag for whether it is part of a name. */
-export type ScannedTerms = ReadonlyMap<string, boolean>;
+type ScannedTerms = ReadonlyMap<string, boolean>;
 
 /** Occurrences counted per text and term; more change the score little (`K1`). */
 const MOST_COUNTED = 12;

@@ -8,7 +8,7 @@ const MARKS = /\p{M}/gu;
 const UNDERSCORE = 95;
 
 /** Receives a term and the offset of the word that contains it, in UTF-16 units. */
-export type TakeTerm = (term: string, offset: number) => void;
+type TakeTerm = (term: string, offset: number) => void;
 
 /**
  * Calls `take` for each term of a text, in order: words in lower case, the parts of identifiers (`get`, `user` of

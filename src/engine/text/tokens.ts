@@ -57,7 +57,7 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
 }
 
 /** Positions and costs of a text's lines. */
-export interface LineCosts {
+interface LineCosts {
   readonly count: number;
   /** The offset of each line, followed by the length of the text. */
   readonly starts: Uint32Array;

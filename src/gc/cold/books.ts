@@ -9,7 +9,7 @@ import type { LastAnswers } from './last-answers.ts';
 /** Figures of the ledger slice `cold`, keyed by model. `moment:` counts events by cause. */
 type Figures = Record<'conversations' | 'results' | 'tokens' | 'recovered' | `moment:${ColdCause}`, number>;
 
-export interface ColdBooksOptions {
+interface ColdBooksOptions {
   readonly answers: LastAnswers;
   readonly marks: ResultMarks;
   readonly ledger: Pick<LedgerStore, 'cutIn'>;
@@ -19,7 +19,7 @@ export interface ColdBooksOptions {
 }
 
 /** Fields of an answered request that are used here. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   readonly facts: RequestFacts;
   /** When its answer ended, and the time since it arrived. */
   readonly atMs: number;

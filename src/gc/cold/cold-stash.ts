@@ -13,7 +13,7 @@ import type { LastAnswers } from './last-answers.ts';
 /** `MCP_PRUNER_COLD_STASH`. */
 export type ColdStashSetting = 'on' | 'measure' | 'off';
 
-export interface ColdStashOptions extends StepOptions, StayingOptions {
+interface ColdStashOptions extends StepOptions, StayingOptions {
   /** Setting of a project. `measure` only counts, and puts nothing aside. */
   readonly settingOf: (project: string) => ColdStashSetting;
   readonly moments: ColdMoments;

@@ -38,7 +38,7 @@ type Facts = Pick<RequestFacts, 'project' | 'conversationId' | 'wire' | 'cacheUp
   Partial<Pick<RequestFacts, 'usage' | 'retentionHours'>> &
   HeadSums;
 
-export interface LastAnswersOptions {
+interface LastAnswersOptions {
   readonly ledger: Pick<LedgerStore, 'turns' | 'noteSent' | 'lastSent'>;
   /** Whether requests of a project are recorded. */
   readonly isOn: (project: string) => boolean;

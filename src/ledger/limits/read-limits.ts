@@ -1,5 +1,5 @@
 /** The state of one window of a subscription, as the provider reported it. */
-export interface WindowReading {
+interface WindowReading {
   /** `5h`, `7d`, `7d_opus`, …: length, optionally with a scope. */
   readonly window: string;
   readonly minutes: number;

@@ -13,13 +13,13 @@ export interface ResourceItem {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-export interface ResourceContent {
+interface ResourceContent {
   readonly uri: string;
   readonly kind: ResourceKind;
   readonly payload: object;
 }
 
-export interface WatchQuery {
+interface WatchQuery {
   readonly uri: string;
   readonly fromSeq: number;
   readonly limit: number;
@@ -38,7 +38,7 @@ export interface Watched {
   readonly nextSeq: number;
 }
 
-export interface ResourcesOptions {
+interface ResourcesOptions {
   readonly store: Pick<Store, 'events' | 'findPrune' | 'findOriginal'>;
   readonly records: Records;
   /** Writes pending entries of this process to make them visible to readers. */
@@ -50,7 +50,7 @@ export interface ResourcesOptions {
 }
 
 /** Resources of an optional part, listed and read together with these; they cannot be watched. */
-export interface PartResources {
+interface PartResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
   /** @returns `null` if it does not exist */
   read(

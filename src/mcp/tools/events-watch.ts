@@ -4,7 +4,7 @@ import { boundedList, defineTool, type Tool } from '../tool.ts';
 import { MAX_RESOURCE_ITEMS } from './resources-list.ts';
 import { DEFAULT_EVENTS, MAX_WAIT_MS } from './resources-watch.ts';
 
-export const EVENTS_FLAG = '--enable-events-bus';
+const EVENTS_FLAG = '--enable-events-bus';
 const MAX_KINDS = 50;
 
 const input = z.strictObject({

@@ -9,7 +9,7 @@ import { cutNote, OutputCollector, WireBudget } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
 /** Dependencies of `read`, `bash` and `grep`. */
-export interface LocalTools {
+interface LocalTools {
   /** Base of relative paths, and working directory of commands. Not a restriction: absolute paths are accepted. */
   readonly cwd: string;
   readonly runner: CommandRunner;

@@ -14,7 +14,7 @@ const descriptions: Readonly<Record<string, string>> = {
   idempotency: 'Tools that change something take an idempotency_key and replay their answer.',
 };
 
-export interface CapabilitiesOptions {
+interface CapabilitiesOptions {
   /** The callable tools. */
   readonly tools: () => readonly Pick<Tool, 'name' | 'namespace' | 'summary'>[];
   /** Further enabled names. */

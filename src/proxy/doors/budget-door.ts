@@ -18,7 +18,7 @@ import { watchOf } from './exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
 import { Meter, meters } from './meter.ts';
 
-export interface BudgetDoorOptions {
+interface BudgetDoorOptions {
   readonly budgets: BudgetGate;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   /** Bills requests of which only size and model are known. */

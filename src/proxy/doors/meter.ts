@@ -10,7 +10,7 @@ import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
 /** Meters of in-flight requests under a budget. */
 export const meters = new WeakMap<IncomingMessage, Meter>();
 
-export interface MeterOptions {
+interface MeterOptions {
   readonly usage: Pick<UsageWatch, 'measured'>;
   readonly asked: AskedModel;
   readonly cloud: string;

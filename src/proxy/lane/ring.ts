@@ -20,7 +20,7 @@ import { REFUSALS } from '../upstream/refusal.ts';
 import type { Admission } from './heads.ts';
 import { LaneExchange } from './lane-exchange.ts';
 
-export interface RingOptions {
+interface RingOptions {
   readonly reporter: Pick<Reporter, 'reportNow' | 'reportLater'>;
   readonly rewriter: Pick<RequestPipeline, 'passed' | 'completed' | 'accepted' | 'answered'>;
   readonly seen: Pick<SeenReader, 'add'> | undefined;

@@ -32,7 +32,7 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
 }
 
 /** The request to report. */
-export interface ReportedRequest {
+interface ReportedRequest {
   readonly req: IncomingMessage;
   readonly context: RequestContext;
   readonly to: ModelDestination;

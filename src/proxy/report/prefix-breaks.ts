@@ -5,7 +5,7 @@ import type { RequestReport } from './request-report.ts';
 const MOST_NAMED = 20;
 
 /** Number of requests on wires that verify the history, and of reported changes of the history. */
-export interface PrefixBreakCounts {
+interface PrefixBreakCounts {
   readonly requests: number;
   readonly reported: number;
 }

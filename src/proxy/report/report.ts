@@ -17,7 +17,7 @@ import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
 /** Records answers for the detection of cold caches. */
-export interface ColdReports {
+interface ColdReports {
   readonly books: {
     answered(request: {
       readonly facts: RequestFacts;
@@ -51,7 +51,7 @@ export interface ReporterOptions {
 }
 
 /** The finished requests that are not reported yet. */
-export interface ReportQueue {
+interface ReportQueue {
   /**
    * Queues a report. Never throws or blocks.
    *

@@ -3,7 +3,7 @@ import { type AlarmSettings, alarmOf, alarmWords, mostOf, type SavingAlarm, WATC
 import type { Log } from '../../observe/log.ts';
 import type { RequestReport } from './request-report.ts';
 
-export interface SavingWatchOptions {
+interface SavingWatchOptions {
   readonly settings: AlarmSettings;
   readonly log: Pick<Log, 'warn'>;
   /** Tokens removed on a day (`YYYY-MM-DD`), from the ledger. May reject. */

@@ -6,7 +6,7 @@ import { type CredentialScope, credentialScope } from '../../wires/providers/bed
 import { withoutQuery } from '../../wires/providers/provider.ts';
 import { pairsOf } from './headers.ts';
 
-export interface AwsSigningOptions {
+interface AwsSigningOptions {
   /** The proxy's own credentials, or `null`. */
   readonly credentials: AwsCredentials | null;
   /** `own`: re-signs requests that were signed with these credentials. `all`: signs every request that needs it. */
@@ -16,14 +16,14 @@ export interface AwsSigningOptions {
   readonly clock: Clock;
 }
 
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
 }
 
 /** A request to sign or verify. */
-export interface SignedRequest {
+interface SignedRequest {
   /** Path and query as sent. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { headerIn } from './headers.ts';
 import type { PassOn, RawRequest } from './pass-on.ts';
 
-export interface NodeHopOptions {
+interface NodeHopOptions {
   readonly agent: http.Agent;
   readonly headersTimeoutMs: number;
   /** Maximum pause within an answer. */

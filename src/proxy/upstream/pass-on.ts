@@ -61,7 +61,7 @@ export type Unanswered =
   | { readonly kind: 'continued' };
 
 /** The underlying connection of either HTTP client. */
-export interface Flow {
+interface Flow {
   abort(): void;
   pause(): void;
   resume(): void;
@@ -73,7 +73,7 @@ export function isReasonPhrase(text: string): boolean {
 }
 
 /** Receives the end of an attempt to send a request. */
-export interface ExchangeOwner {
+interface ExchangeOwner {
   settled(exchange: Exchange | Unanswered): void;
 }
 

@@ -11,7 +11,7 @@ import { discardUpload, heldUpload } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
 
-export interface PassthroughOptions {
+interface PassthroughOptions {
   readonly connection: Connection;
   readonly destinations: Destinations;
   readonly hops: LoopGuard;

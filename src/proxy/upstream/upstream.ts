@@ -9,7 +9,7 @@ import { NodeHop } from './node-hop.ts';
 import { type Exchange, PassOn, type RawRequest, type Unanswered, type UpstreamRequest } from './pass-on.ts';
 import { UndiciHop } from './undici-hop.ts';
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** For example `https://api.openai.com/v1`. */
   readonly url: string;
   readonly headersTimeoutMs: number;
@@ -23,7 +23,7 @@ export interface UpstreamOptions {
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 /** The answer to one of the proxy's own requests. */
-export interface SmallAnswer {
+interface SmallAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;

@@ -8,7 +8,7 @@ import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '..
 import type { RequestContext } from '../request-context.ts';
 
 /** A request in a frame, as sent to the upstream. */
-export interface SentFrame {
+interface SentFrame {
   readonly context: RequestContext;
   readonly dialect: Dialect;
   /** Frame as received from the client. */

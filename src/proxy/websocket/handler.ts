@@ -14,7 +14,7 @@ import { Bridge } from './bridge.ts';
 import { type Dialled, type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial.ts';
 import { type FrameOptions, Frames } from './frames.ts';
 
-export interface WebSocketOptions extends FrameOptions, DialOptions {
+interface WebSocketOptions extends FrameOptions, DialOptions {
   /** Destination of an upgrade request; `null` if this wire has no WebSocket. */
   readonly destinationOf: (req: IncomingMessage) => Destination | Refused | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;

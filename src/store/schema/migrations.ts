@@ -39,7 +39,7 @@ export const upgrade = `
 `;
 
 /** A migration in Common SQL, with additional statements for SQLite and for PostgreSQL. */
-export interface Addition extends Omit<Migration, 'sql'> {
+interface Addition extends Omit<Migration, 'sql'> {
   readonly common: string;
   readonly sqlite?: string;
   readonly postgres?: string;

@@ -32,7 +32,7 @@ export interface WriteOptions {
   readonly enlargesFile?: boolean;
 }
 
-export interface AccessOptions {
+interface AccessOptions {
   readonly holder: ConnectionHolder;
   readonly clock: Clock;
   readonly lifetimes: Lifetimes;

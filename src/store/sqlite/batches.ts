@@ -5,7 +5,7 @@ import { type Lifetimes, roomLimit } from '../lifetimes.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 
-export interface BatchLimits extends Lifetimes {
+interface BatchLimits extends Lifetimes {
   /** Byte limit of originals, and the maximum share of one conversation. */
   readonly maxBytes: number;
   readonly conversationShare: number;

@@ -8,7 +8,7 @@ import { driverFile } from './driver.ts';
 import { classify, StoreFileError } from './errors.ts';
 
 /** Reason and start of a store failure. */
-export interface StoreFailure {
+interface StoreFailure {
   readonly error: StoreUnavailable;
   /** Epoch milliseconds. */
   readonly sinceMs: number;

@@ -11,13 +11,13 @@ interface DecisionRow {
 }
 
 /** The item whose expiry a decision shares: its prune, or the decision itself if the text was kept whole. */
-export interface Until {
+interface Until {
   readonly kind: 'prune' | 'whole';
   readonly id: string;
   readonly expiresMs: number;
 }
 
-export interface FoundDecision extends Until {
+interface FoundDecision extends Until {
   readonly decision: Decision;
 }
 

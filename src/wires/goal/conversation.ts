@@ -24,7 +24,7 @@ const SHORT_WORDS = 40;
 const MAX_RECOVERED = 64;
 
 /** See `Conversation.warnsSince`. */
-export const IN_STORED_ANSWER = -1;
+const IN_STORED_ANSWER = -1;
 
 /** Position of a text in the body, which is the same in all later bodies of the conversation. */
 export interface Place {

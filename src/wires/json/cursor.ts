@@ -18,7 +18,7 @@ const MAX_SKIPPED = 1_000_000;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Why bytes were not read: they are not the expected JSON, or contain more than may be examined. */
-export type ShapeFault = 'body_not_understood' | 'too_many_messages';
+type ShapeFault = 'body_not_understood' | 'too_many_messages';
 
 /** The bytes are not the expected JSON, or contain more than may be examined. Callers then forward them unchanged. */
 export class JsonShapeError extends Error {

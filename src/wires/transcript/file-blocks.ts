@@ -1,5 +1,5 @@
 /** A file inside a user message; `[start, end)` is its content without the enclosing frame. */
-export interface FileBlock {
+interface FileBlock {
   readonly start: number;
   readonly end: number;
   /** Path from the frame, or `''`. */

@@ -10,7 +10,7 @@ export interface RecoveredLines {
 }
 
 /** A shell command that recovers originals: `mcp-pruner recover`, `why` or `recall`. */
-export interface ShellRecovery {
+interface ShellRecovery {
   /** Whether the output contains nothing else, except for the effect of filters behind a pipe. */
   readonly alone: boolean;
   /** The originals named in the command; `recall` names none. */

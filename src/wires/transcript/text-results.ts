@@ -4,7 +4,7 @@ import { callOf, elementCall, functionCall, textAction } from './text-calls.ts';
 import type { ToolCall } from './tools.ts';
 
 /** A range of a text: `[start, end)`. */
-export interface Range {
+interface Range {
   readonly start: number;
   readonly end: number;
   /** Path of the file named in the frame; absent if only the call names it. */

@@ -69,7 +69,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /** An entry of a write request. */
-export interface BoardInput {
+interface BoardInput {
   readonly key: string;
   readonly value?: unknown;
   readonly tags: readonly string[];

@@ -33,7 +33,7 @@ export function maySet(name: string, allowed: readonly string[] = []): boolean {
 }
 
 /** URL at which a child reaches the server. */
-export interface ChildAddress {
+interface ChildAddress {
   readonly childId: string;
   readonly token: string;
   /** `http://host:port/child/<token>`. */

@@ -3,7 +3,7 @@ import type { ChildRecord } from '../ports.ts';
 
 /** The limits of a child. */
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
-export type LimitKey = (typeof LIMIT_KEYS)[number];
+type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
 /** Limits as stated in a call; `null` resets a limit to its default. */
 export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;

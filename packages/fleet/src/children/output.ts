@@ -10,7 +10,7 @@ const CHUNK_BYTES = 64 * 1024;
 const LINES_PER_SECOND = 2_000;
 const TOKEN = /\b[0-9a-f]{32}\b/g;
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly file: string;
   readonly stream: 'stdout' | 'stderr';
   /** Byte offset at which to resume. */
@@ -20,7 +20,7 @@ export interface OutputOptions {
 }
 
 /** Result of one read of the output. */
-export interface OutputRead {
+interface OutputRead {
   readonly lines: readonly ChildLogLine[];
   /** Byte offset after the last complete line. */
   readonly position: number;

@@ -7,7 +7,7 @@ import { hashToken } from './output.ts';
 import { type ChildRecords, limitReported } from './records.ts';
 import { isActive } from './spec.ts';
 
-export interface RequestGateOptions {
+interface RequestGateOptions {
   readonly store: ChildStore;
   readonly records: ChildRecords;
   /** Cost of a request in dollars; `null` if its model has no price. */

@@ -9,7 +9,7 @@ export interface Bid {
 }
 
 /** Facts about a bidder beyond its bid. */
-export interface Bidder {
+interface Bidder {
   /** Number of contracts won but not yet completed. */
   readonly openAwards: number;
   /** Start time of the bidder in epoch milliseconds; `null` if unknown. */
@@ -26,7 +26,7 @@ export interface Heuristics {
   readonly preferenceBonus: number;
 }
 
-export interface RankedBid extends Bid {
+interface RankedBid extends Bid {
   readonly effectiveCost: number;
   readonly openAwards: number;
 }

@@ -2,7 +2,7 @@ import { FleetError } from '../errors.ts';
 import { type Caller, type ContractRecord, type ContractStore, correlationOf, eventOf, type Hints } from '../ports.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
 
-export interface Announcement {
+interface Announcement {
   readonly task_id: string;
   readonly payload?: unknown;
   readonly tags: readonly string[];
@@ -33,7 +33,7 @@ export interface Candidate {
   readonly sinceMs: number | null;
 }
 
-export interface ContractsOptions {
+interface ContractsOptions {
   readonly store: ContractStore;
   readonly newId: () => string;
   /** Running children. */

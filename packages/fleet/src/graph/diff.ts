@@ -5,7 +5,7 @@ import { compareEdges, compareNodes, type GraphDocument, sameElement } from './m
 /** A patch operation of RFC 6902. */
 export type PatchOperation = Operation;
 
-export interface GraphDiff {
+interface GraphDiff {
   readonly patch: PatchOperation[];
   /** Whether each part differs. */
   readonly summary: {

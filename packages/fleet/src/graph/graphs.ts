@@ -70,13 +70,13 @@ class GraphLocks {
   }
 }
 
-export interface GraphsOptions {
+interface GraphsOptions {
   readonly store: FleetStore;
   readonly newId: () => string;
 }
 
 /** A graph to compare: a stored version or a given descriptor. */
-export type Selector = { readonly latest: true } | { readonly version: number } | { readonly graph: GraphDescriptor };
+type Selector = { readonly latest: true } | { readonly version: number } | { readonly graph: GraphDescriptor };
 
 /** Maximum retries of a change without an expected version that conflicts with concurrent changes. */
 const ATTEMPTS = 50;

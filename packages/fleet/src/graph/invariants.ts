@@ -1,13 +1,7 @@
 import type { Turns } from '../turns.ts';
 import { type Attributes, findNode, type GraphDocument, type GraphEdge, type Scalar } from './model.ts';
 
-export type ViolationCode =
-  | 'E-GRAPH-CYCLE'
-  | 'E-NODE-LABEL'
-  | 'E-EDGE-LABEL'
-  | 'E-EDGE-PORT'
-  | 'E-IN-DEGREE'
-  | 'E-OUT-DEGREE';
+type ViolationCode = 'E-GRAPH-CYCLE' | 'E-NODE-LABEL' | 'E-EDGE-LABEL' | 'E-EDGE-PORT' | 'E-IN-DEGREE' | 'E-OUT-DEGREE';
 
 /** A violated rule from a graph's metadata. */
 export interface Violation {

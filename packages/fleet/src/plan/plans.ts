@@ -34,7 +34,7 @@ export interface PlanChildren {
   cancelOf(runId: string): Promise<void>;
 }
 
-export interface PlansOptions {
+interface PlansOptions {
   readonly onFailure: FailureReporter;
   readonly store: FleetStore;
   readonly board: Board;

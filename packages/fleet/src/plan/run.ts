@@ -7,7 +7,7 @@ import { StimulusQueue } from './scheduler.ts';
 import { nodesOf, type Status, type TaskNode, type Tree, type TreeNode, tasksOf } from './tree.ts';
 
 /** A tool call of a plan. */
-export interface Invocation {
+interface Invocation {
   readonly node_id: string;
   readonly tool: string;
   readonly input: unknown;
@@ -28,7 +28,7 @@ export interface PlanInput {
   readonly budget_ms?: number | undefined;
 }
 
-export interface PlanRunOptions {
+interface PlanRunOptions {
   readonly mode: 'bt' | 'reactive';
   readonly input: PlanInput;
   readonly tickMs: number;
@@ -50,9 +50,9 @@ export interface OutlineRow {
   readonly status: Status | null;
 }
 
-export type StopReason = 'cancelled' | 'timeout' | 'server_stopped';
+type StopReason = 'cancelled' | 'timeout' | 'server_stopped';
 
-export interface PlanOutcome {
+interface PlanOutcome {
   readonly status: 'success' | 'failure';
   readonly ticks: number;
   readonly last_output: unknown;

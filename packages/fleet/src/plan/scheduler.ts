@@ -1,7 +1,7 @@
 /** A kind of event that a reactive run handles. */
-export type Stimulus = 'task_ready' | 'task_done' | 'blackboard' | 'pheromone';
+type Stimulus = 'task_ready' | 'task_done' | 'blackboard' | 'pheromone';
 
-export interface Queued {
+interface Queued {
   readonly stimulus: Stimulus;
   /** Id of the related node, or `null`. */
   readonly nodeId: string | null;

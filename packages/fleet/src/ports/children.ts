@@ -2,7 +2,7 @@ import type { Correlation, FleetEvent } from '../ports.ts';
 
 export type ChildState = 'created' | 'starting' | 'running' | 'stopping' | 'terminated' | 'error' | 'killed' | 'lost';
 
-export interface ChildUsage {
+interface ChildUsage {
   /** Number of model requests. */
   readonly messages: number;
   readonly tokensIn: number;

@@ -10,7 +10,7 @@ export interface Point {
 }
 
 /** All pheromones at one node. */
-export interface NodeTotal {
+interface NodeTotal {
   readonly nodeId: string;
   readonly intensity: number;
   readonly updatedAt: number;

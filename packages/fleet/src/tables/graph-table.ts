@@ -10,7 +10,7 @@ export interface StoredText {
 }
 
 /** An open transaction with its working copy. */
-export interface OpenRow extends GraphSnapshot {
+interface OpenRow extends GraphSnapshot {
   readonly revision: number;
   readonly bytes: number | null;
   readonly packed: 0 | 1 | null;

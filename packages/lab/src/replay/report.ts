@@ -3,7 +3,7 @@ import { CACHED_PRICE } from './cost.ts';
 import type { ReplayTotals } from './replay.ts';
 
 /** The result of a replay. Shares are 0..1, or `null` if there was nothing to measure. */
-export interface ReplayReport extends Readonly<Omit<ReplayTotals, 'continued' | 'stable'>> {
+interface ReplayReport extends Readonly<Omit<ReplayTotals, 'continued' | 'stable'>> {
   /** Cost after ÷ cost before, with cached input at 0.1 of the price. */
   readonly costRatio: number | null;
   readonly prefixStable: number | null;

@@ -2,7 +2,7 @@ import type { LineFigures } from '../line-figures.ts';
 import { shortTime } from '../words.ts';
 
 /** Status reported by Claude Code on stdin. Every field may be missing. */
-export interface ClientStatus {
+interface ClientStatus {
   readonly sessionId: string | null;
   /** Version of Claude Code. */
   readonly version: string | null;
@@ -14,7 +14,7 @@ export interface ClientStatus {
   readonly windows: readonly ClientWindow[];
 }
 
-export interface ClientWindow {
+interface ClientWindow {
   readonly window: '5h' | '7d';
   readonly minutes: number;
   /** A ratio. */

@@ -7,14 +7,14 @@ import { ALL_PARTS, clientStatus, isPart, lineOf, PARTS, parsed } from './line.t
 import { type Searchable, searchableLine } from './searchable.ts';
 
 /** Process access for the status line. */
-export interface LineIo extends Place {
+interface LineIo extends Place {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly nowMs: () => number;
 }
 
 /** Options of `mcp-pruner statusline`; absent ones are `undefined`. */
-export interface LineOptions {
+interface LineOptions {
   readonly parts?: string | undefined;
   readonly session?: string | undefined;
   readonly latest?: boolean | undefined;

@@ -1,7 +1,7 @@
 import { Thread } from './recorded.ts';
 
 /** A tool call made by the model. */
-export interface ChatCall {
+interface ChatCall {
   readonly id: string;
   readonly name: string;
   readonly args: unknown;

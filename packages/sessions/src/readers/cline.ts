@@ -2,7 +2,7 @@ import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { listOf, numberOf, projectOf, type Session, type SessionRequest, Thread, textOf } from './recorded.ts';
 
 /** Files of a Cline task. */
-export interface ClineTask {
+interface ClineTask {
   /** `api_conversation_history.json`: messages as on `/v1/messages`. */
   readonly history: string;
   /** `ui_messages.json`: usage of each request, in `api_req_started`. */
@@ -37,7 +37,7 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
 }
 
 /** Files of a Cline CLI 3 session. */
-export interface ClineCliSession {
+interface ClineCliSession {
   /** `<id>.messages.json`: messages nearly as on `/v1/messages`, each answer with its `metrics`. */
   readonly history: string;
   /** `<id>.json`: working directory of the session. */

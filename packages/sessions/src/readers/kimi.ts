@@ -10,7 +10,7 @@ interface Step {
 }
 
 /** Where a session file of Kimi Code stands. */
-export interface KimiPlace {
+interface KimiPlace {
   readonly session: string;
   /** The agent: `main`, or a sub-agent. */
   readonly agent: string;

@@ -13,7 +13,7 @@ interface Step {
 }
 
 /** Message bytes per token, with the numbers of bytes and tokens it was computed from. */
-export interface Scale {
+interface Scale {
   readonly bytesPerToken: number;
   readonly bytes: number;
   readonly tokens: number;

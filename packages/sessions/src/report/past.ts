@@ -19,7 +19,7 @@ const MAX_KEYS = 2_000_000;
 /** Maximum number of cut texts per session looked up in the store. */
 const ASKED = 12;
 
-export interface PastOptions {
+interface PastOptions {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly prices: Prices;

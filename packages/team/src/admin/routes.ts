@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Input of an admin API operation. */
-export interface AdminRequest {
+interface AdminRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;
   readonly body: unknown;

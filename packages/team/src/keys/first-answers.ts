@@ -3,7 +3,7 @@ import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { CounterIncrement, KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 
-export interface FirstAnswersOptions {
+interface FirstAnswersOptions {
   readonly keys: () => Promise<Pick<KeyStore, 'count' | 'correct'>>;
   readonly clock: Clock;
   readonly onFailure: FailureReporter;

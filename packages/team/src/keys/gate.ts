@@ -10,7 +10,7 @@ import type { KeyRing } from './key-ring.ts';
 import { ALL_PROJECTS, hashOfKey, isKeyText } from './key-text.ts';
 import type { Refusals } from './refusals.ts';
 
-export interface GateOptions {
+interface GateOptions {
   readonly ring: KeyRing;
   readonly keys: () => Promise<KeyStore>;
   readonly refusals: Refusals;

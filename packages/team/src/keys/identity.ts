@@ -3,7 +3,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import type { Admitted, KeyRefusal } from './admission.ts';
 import { viewerOf } from './gate.ts';
 
-export interface IdentityOptions {
+interface IdentityOptions {
   /** Header with the user's name. */
   readonly userHeader: string;
   /** Header with the user's groups, comma-separated. */

@@ -4,7 +4,7 @@ import { changeOf, type IssuedKey, type KeyInput, type ShownKey, shown } from '.
 import { hashOfKey, newKeyId, newKeyText } from './key-text.ts';
 import { keyEvent } from './refusals.ts';
 
-export interface KeyDeskOptions {
+interface KeyDeskOptions {
   readonly keys: () => Promise<KeyStore>;
   readonly clock: Clock;
   /** Records an action in the audit trail. */

@@ -25,7 +25,7 @@ const POLL_AGAIN_MS = 100;
 const TOUCH_MS = 60_000;
 
 /** Why a key is invalid. */
-export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
+type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
 /** Number of keys read at a time, so that requests do not wait long. */
 const PAGE = 2_000;

@@ -8,7 +8,7 @@ import { ANSWER_MS, alone, beginWithin, Connections, type Dedicated } from './co
 import { failureOf, isAway, mayBeRepeated } from './failures.ts';
 import { migrate } from './migrate.ts';
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: StoreLog | undefined;

@@ -3,7 +3,7 @@ import { decodeBody, encodeBody, encodeSent } from 'mcp-pruner/store/decision-co
 import type { Lifetimes } from 'mcp-pruner/store/lifetimes.ts';
 import { encodeText, plainPacking } from 'mcp-pruner/store/text-codec.ts';
 
-export interface CommitLimits extends Lifetimes {
+interface CommitLimits extends Lifetimes {
   readonly nowMs: number;
   readonly waitMs: number;
   /** Size beyond which new originals are rejected, in bytes. */

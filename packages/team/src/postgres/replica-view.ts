@@ -3,7 +3,7 @@ import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { ClientBase } from 'pg';
 import type { Database } from './database.ts';
 
-export interface ReplicaViewOptions {
+interface ReplicaViewOptions {
   readonly database: Database;
   /** Called when conversations were refused, by this process or another. */
   readonly onRefused: () => void;

@@ -9,7 +9,7 @@ export interface Session {
   readonly has?: { readonly views: readonly string[]; readonly doctor: boolean };
 }
 
-export interface Health {
+interface Health {
   readonly status?: string;
   readonly store?: string;
   readonly mode?: string;

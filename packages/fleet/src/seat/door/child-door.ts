@@ -25,7 +25,7 @@ interface Entered {
   readonly settle: (usage: ExchangeUsage) => Promise<void>;
 }
 
-export interface ChildDoorOptions {
+interface ChildDoorOptions {
   readonly gate: ChildGate;
   /** Handles `/child/<token>/rpc`. */
   readonly rpc: (childId: string) => RequestListener;

@@ -6,7 +6,7 @@ import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import type { ChildRefusal } from './child-refusal.ts';
 
-export interface Metered {
+interface Metered {
   /** Counts one request. @returns the reason for a refusal, or `null`. Never rejects */
   readonly reserve: () => Promise<ChildRefusal | null>;
   /** Records the usage of each request. Never rejects. */

@@ -9,7 +9,7 @@ import type {
   StoredSegment,
 } from 'mcp-pruner/core/ports/segments.ts';
 
-export interface NarrowedSegmentsParts {
+interface NarrowedSegmentsParts {
   readonly projects: () => Promise<ProjectStore>;
   readonly verifiedHistoryProject: (project: string) => string;
 }

@@ -77,7 +77,7 @@ class NarrowedProjectSettings extends Narrowed<ProjectSettingsStore> implements 
 }
 
 /** A store with its project ownership. */
-export interface Wide {
+interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
   /** The core's `verifiedHistoryProject`: project key of conversations with a verified history. */

@@ -27,7 +27,7 @@ const OWN_DOOR = /^\/(?:$|admin\/|page(?:\/|$)|metrics$|favicon\.ico$)/;
 const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
 
-export interface KeyDoorOptions {
+interface KeyDoorOptions {
   readonly gate: Gate;
   /** If absent, users cannot sign in. */
   readonly identities?: Identities | undefined;

@@ -214,7 +214,7 @@ function stack(table: HTMLTableElement): void {
 }
 
 /** A right-aligned column of figures with a heading. */
-export interface Amounts {
+interface Amounts {
   readonly amount: string;
 }
 
