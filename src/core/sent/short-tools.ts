@@ -56,14 +56,14 @@ export class ShortTools {
   /**
    * Reads the records once; immediate afterwards.
    *
-   * @throws HistoryUnknown if the policy of the request is to wait for the store
+   * @throws HistoryUnknown if the policy is to wait for the store, unless the request begins a conversation
    */
-  async ready({ binding, policy }: Pick<ReadRequest, 'binding' | 'policy'>): Promise<void> {
+  async ready({ binding, policy, read }: Pick<ReadRequest, 'binding' | 'policy' | 'read'>): Promise<void> {
     try {
       await this.load();
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
-      if (binding !== 'free' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      if (binding !== 'free' && policy.whenHistoryUnknown === 'wait' && !read.begins) throw new HistoryUnknown(cause);
       this.#options.onFailure('tools_unknown', cause);
     }
   }
