@@ -45,7 +45,7 @@ export function holdoutOf(conversations: readonly ComparedConversation[]): Holdo
   const compare = (value: Value): Difference => difference(pruned.map(value), control.map(value));
   const stratified = (value: Value): Difference => {
     const level = levelled(conversations, stratumOf, value);
-    return { ...difference(pruned.map(level), control.map(level)), ...meansOf(arms, value) };
+    return difference(pruned.map(level), control.map(level));
   };
   const paired = (value: Value, twin: Value): Difference =>
     pairedDifference(
@@ -88,10 +88,6 @@ const wholePerTurn: Value = (one) => wholeBill(one) / Math.max(1, one.turns);
 /** Whether an interval, widened by a factor, excludes zero. */
 function differs({ difference: middle, interval }: Pick<Difference, 'difference' | 'interval'>, times = 1): boolean {
   return interval !== null && Math.abs(middle) > (times * (interval[1] - interval[0])) / 2;
-}
-
-function meansOf({ pruned, control }: Record<Arm, readonly ComparedConversation[]>, value: Value) {
-  return { pruned: meanOf(pruned.map(value)), control: meanOf(control.map(value)) };
 }
 
 function meanOf(values: readonly number[]): number {

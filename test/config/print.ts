@@ -109,10 +109,8 @@ bounds allow a cut and there is a goal.
   placeholders such as \`(filtered 12 lines)\` are understood.
 
 Five failures of one kind in a row open a circuit breaker for 30 seconds; \`Retry-After\` is respected up to 60 seconds. \`/health\` shows
-\`backend_state\`. \`prune_text\` then has \`backend\`, \`deepinfra_latency_ms\`, \`_docs_scored\`, \`_docs_total\`, \`_http_status\`, \`_cached\`
-(\`swe_pruner_…\`), \`tokens_saved_est\` and \`cost_estimated_usd\` in \`stats\`, and the warnings \`cache_hit\`, \`deepinfra_docs_truncated\`,
-\`deepinfra_error\` with \`deepinfra_http_error\`, \`_parse_error\`, \`_config_error\`, \`_circuit_open\` or \`_no_goal\`. The log has the same codes in
-\`fallbacks\`, and \`backend_not_asked\` if no time was left.`;
+\`backend_state\`. \`prune_text\` then has \`backend\`, its latency, counts and \`cost_estimated_usd\` in \`stats\`, and warnings such as \`cache_hit\`
+and \`deepinfra_http_error\`. The log has the same codes in \`fallbacks\`.`;
 
 function listOf(entries: typeof rows): string {
   return entries.map(({ setting }) => pageLine(setting)).join('\n');

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { HoldoutResult } from '../../src/core/ports/ledger-report.ts';
+import type { Difference, HoldoutResult } from '../../src/core/ports/ledger-report.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { difference } from '../../src/ledger/interval.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
@@ -35,24 +35,31 @@ const NONE = {} as HoldoutResult;
 const EXPERIMENTS = 120;
 const LEAST = 0.95 * EXPERIMENTS;
 
-it('of a hold-out, each row adds up: whole less pruned is the difference, also in pairs', () => {
-  const next = randomFrom(7);
-  const conversations = Array.from({ length: 200 }, (_, i): ComparedConversation => {
-    const whole = 0.2 + 0.1 * next();
-    const isControl = i % 4 === 0;
-    return {
-      arm: isControl ? 'control' : 'pruned',
-      turns: 10 + Math.floor(3 * next()),
-      dollars: isControl ? whole : whole * 0.7,
-      dollarsWithout: whole,
-      firstRequestTokens: 1_000 + i,
-    };
-  });
-  const result = holdoutOf(conversations) ?? NONE;
-  expect(result.method).toBe('pairs');
-  for (const { pruned, control, difference: change } of [result.dollarsPerConversation, result.dollarsPerTurn])
-    expect(pruned - control).toBeCloseTo(change, 9);
-});
+it.each(['pairs', 'groups'] as const)(
+  'of a hold-out, each row adds up: pruned less whole is the difference (%s)',
+  (method) => {
+    const next = randomFrom(7);
+    const conversations = Array.from({ length: 200 }, (_, i): ComparedConversation => {
+      const whole = 0.2 + 0.1 * next() + i / 1_000;
+      const isControl = i % 4 === 0;
+      const longer = method === 'groups' && !isControl ? 20 : 0;
+      return {
+        arm: isControl ? 'control' : 'pruned',
+        turns: 10 + longer + Math.floor(3 * next()),
+        dollars: isControl ? whole : whole * 0.7,
+        dollarsWithout: whole,
+        firstRequestTokens: 1_000 + i,
+      };
+    });
+    const result = holdoutOf(conversations) ?? NONE;
+    expect(result.method).toBe(method);
+    const rows = Object.values(result).filter(
+      (one): one is Difference => typeof one === 'object' && 'control' in one && 'difference' in one,
+    );
+    expect(rows.length).toBe(8);
+    for (const { pruned, control, difference: change } of rows) expect(pruned - control).toBeCloseTo(change, 9);
+  },
+);
 
 describe('the interval of a hold-out', () => {
   it.each(Object.keys(shapes(0)))(

@@ -105,6 +105,8 @@ function aConversation(turns: LedgerTurn[], sums: LedgerSum[], dayMs: number, se
     }
     const [tool, kind, part, wanted] = TOOLS[(seed + i) % TOOLS.length] ?? TOOLS[0];
     const gone = arm === 'control' ? 0 : Math.floor(came * part);
+    if (gone === 0) add('whole', arm === 'control' ? 'held_out' : 'file', 'left', 1);
+    if (i % 2 === 0) add('whole', 'small', 'notExamined', 1);
     const isWanted = regret > 0 && chance(i) < wanted * 20 ? 1 : 0;
     const texts = { texts: 1, cut: gone > 0 ? 1 : 0, tokens: came, removed: gone, saved, recovered: isWanted };
     for (const [field, value] of Object.entries({

@@ -6,6 +6,7 @@ import {
   type Difference,
   type HoldoutPlan,
   type HoldoutResult,
+  isTelling,
   type LedgerModel,
   type LedgerReport,
   type LedgerTotals,
@@ -150,6 +151,16 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
     return interval === null ? undecidedWords(tooSkewed) : `${show(interval[0])} to ${show(interval[1])}`;
   };
   const { pruned, control } = holdout.conversations;
+  const rows: readonly Row[] = [
+    ['dollars a conversation', holdout.dollarsPerConversation, money],
+    ['dollars a turn', holdout.dollarsPerTurn, money],
+    ['turns', holdout.turns, (value) => value.toFixed(1)],
+    ['dollars without cuts', holdout.withoutCuts, money],
+    ['output tokens', holdout.outputTokens, count],
+    ['regret tokens', holdout.regretTokens, count],
+    ['recoveries', holdout.recoveries, (value) => value.toFixed(2)],
+    ['compactions', holdout.compactions, (value) => value.toFixed(2)],
+  ];
   return part<Row>(
     {
       title: 'The control group',
@@ -163,16 +174,7 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
       ['difference', ([, of, show]) => show(of.difference)],
       ['interval', intervalWords],
     ],
-    [
-      ['dollars a conversation', holdout.dollarsPerConversation, money],
-      ['dollars a turn', holdout.dollarsPerTurn, money],
-      ['turns', holdout.turns, (value) => value.toFixed(1)],
-      ['dollars without cuts', holdout.withoutCuts, money],
-      ['output tokens', holdout.outputTokens, count],
-      ['regret tokens', holdout.regretTokens, count],
-      ['recoveries', holdout.recoveries, (value) => value.toFixed(2)],
-      ['compactions', holdout.compactions, (value) => value.toFixed(2)],
-    ],
+    rows.filter(([, of], i) => i === 0 || isTelling(of)),
   );
 }
 

@@ -78,14 +78,14 @@ export interface LedgerMiss {
   readonly dollars: number;
 }
 
-/** Difference of the two arms' means, with its 95 % confidence interval. */
+/**
+ * Difference of the two arms' means, with its 95 % confidence interval. Dollars are means of conversations of the same
+ * size, or of pruned conversations and their own bills without cuts.
+ */
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
-  /**
-   * Estimated effect of pruning, negative if pruning costs less. May differ from `pruned - control`: conversations are
-   * compared within size classes, or with their own bill without cuts.
-   */
+  /** Estimated effect of pruning, `pruned - control`; negative if pruning costs less. */
   readonly difference: number;
   /** `null` if either group is too small or too skewed. */
   readonly interval: readonly [number, number] | null;
@@ -96,6 +96,11 @@ export interface Difference {
 /** Explains why a difference has no interval. */
 export function undecidedWords(tooSkewed: boolean): string {
   return tooSkewed ? 'too uneven to tell' : 'too few to tell';
+}
+
+/** Whether there is something to say about a difference. */
+export function isTelling({ interval, tooSkewed }: Difference): boolean {
+  return interval !== null || tooSkewed;
 }
 
 /** Pruned conversations compared with those of the control group. */

@@ -10,6 +10,11 @@ type Unit = 'dollars' | 'tokens';
 type By = 'model' | 'project';
 
 const inputOf = ({ fresh, write5m, write1h, read }: LedgerDay): number => fresh + write5m + write1h + read;
+const spentOn = (day: LedgerDay | null, unit: Unit): number =>
+  day === null ? 0 : unit === 'dollars' ? day.dollars : inputOf(day);
+/** What cuts saved on a day, before regret; a day that cost more than without cuts saved nothing. */
+const savedOn = (day: LedgerDay | null, unit: Unit): number =>
+  day === null ? 0 : Math.max(0, unit === 'dollars' ? day.gross : day.removed);
 /** Number of areas with their own colour; the rest is merged. */
 const MOST_AREAS = 5;
 
@@ -22,19 +27,20 @@ export function Spend({ report, days }: { report: LedgerReport; days: number }) 
   const loaded = useLoaded<LinesShown>('lines', { days, project: report.project, by, measure: unit });
   const rows = useMemo(() => everyDay(report, days), [report, days]);
   const names = useMemo(() => rows.map(([day]) => day), [rows]);
+  const isFew = rows.length < FEW_DAYS;
   const series = useMemo(
     () => [
       ...areasOf(loaded.value?.lines ?? [], rows.length),
-      {
-        name: 'without cuts',
-        values: rows.map(([, day]) =>
-          day === null ? 0 : unit === 'dollars' ? day.dollarsWithout : inputOf(day) + Math.max(0, day.removed),
-        ),
-        colour: '--plot-cut',
-        isLine: true,
-      },
+      isFew
+        ? { name: 'saved by cuts', values: rows.map(([, day]) => savedOn(day, unit)), colour: '--plot-cut' }
+        : {
+            name: 'without cuts',
+            values: rows.map(([, day]) => spentOn(day, unit) + savedOn(day, unit)),
+            colour: '--plot-cut',
+            isLine: true,
+          },
     ],
-    [loaded.value, rows, unit],
+    [loaded.value, rows, unit, isFew],
   );
   return (
     <Card
@@ -52,7 +58,7 @@ export function Spend({ report, days }: { report: LedgerReport; days: number }) 
       <DayPlot
         days={names}
         series={series}
-        kind="areas"
+        kind={isFew ? 'bars' : 'areas'}
         label={dayName}
         tick={unit === 'dollars' ? dollars : compact}
         ticksOf={unit === 'dollars' ? dollarColumn : undefined}
@@ -134,8 +140,8 @@ export function Cache({ report, days }: { report: LedgerReport; days: number }) 
   );
 }
 
-/** Days shown at least, so that a first day is not one broad bar. */
-const LEAST_DAYS = 7;
+/** Fewer days are drawn as bars: an area needs two points, and would grow from nothing on the day before. */
+const FEW_DAYS = 4;
 
 /** Each day from the first one with requests, oldest first; `null` for a day without requests. */
 function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [string, LedgerDay | null][] {
@@ -146,7 +152,7 @@ function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [strin
     return [day, byDay.get(day) ?? null];
   });
   const first = all.findIndex(([, day]) => day !== null && day.requests > 0);
-  return all.slice(Math.min(Math.max(0, first), Math.max(0, days - LEAST_DAYS)));
+  return all.slice(Math.max(0, first));
 }
 
 const DAY_HEADS = [

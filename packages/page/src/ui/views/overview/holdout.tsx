@@ -1,7 +1,7 @@
 import { compact, dollarColumn } from 'mcp-pruner/app/page/ui/format.tsx';
 import { Card, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
-import { type Difference, type HoldoutResult, undecidedWords } from 'mcp-pruner/core/ports/ledger-report.ts';
+import { type Difference, type HoldoutResult, isTelling, undecidedWords } from 'mcp-pruner/core/ports/ledger-report.ts';
 
 /** Compares pruned conversations with the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
@@ -57,22 +57,24 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
         heads={['Mean', { amount: 'Pruned' }, { amount: 'Whole' }, { amount: 'Difference' }]}
         tight
       >
-        {rows.map(([name, { pruned, control, difference, interval, tooSkewed }, unit]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td class="amount">{unit(pruned)}</td>
-            <td class="amount">{unit(control)}</td>
-            <td class="amount">
-              {signed(difference, unit)}
-              <br />
-              <span class="quiet small">
-                {interval === null
-                  ? undecidedWords(tooSkewed)
-                  : `${signed(interval[0], unit)} to ${signed(interval[1], unit)}`}
-              </span>
-            </td>
-          </tr>
-        ))}
+        {rows
+          .filter(([, of], i) => i === 0 || isTelling(of))
+          .map(([name, { pruned, control, difference, interval, tooSkewed }, unit]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="amount">{unit(pruned)}</td>
+              <td class="amount">{unit(control)}</td>
+              <td class="amount">
+                {signed(difference, unit)}
+                <br />
+                <span class="quiet small">
+                  {interval === null
+                    ? undecidedWords(tooSkewed)
+                    : `${signed(interval[0], unit)} to ${signed(interval[1], unit)}`}
+                </span>
+              </td>
+            </tr>
+          ))}
       </Table>
     </>
   );
