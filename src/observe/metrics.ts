@@ -9,7 +9,7 @@ const MAX_LENGTH = 64;
  * Limits the number of a label's values: the first `limit` values keep their name, later ones become `other`. Names are
  * reduced to 64 plain characters.
  */
-class BoundedLabels {
+export class BoundedLabels {
   readonly #seen = new Set<string>();
   readonly #limit: number;
 
@@ -168,12 +168,6 @@ export interface Metrics {
 /** Maximum number of requests queued while the library loads, which takes well under a second. */
 const MAX_WAITING = 10_000;
 const MAX_VALUES = 50;
-const MAX_REASONS = 50;
-
-/** The library's counters throw for negative or non-finite amounts, so those become 0. */
-function amount(value: number): number {
-  return Number.isFinite(value) && value > 0 ? value : 0;
-}
 
 /** Loads the recorder on the first record; further records are queued until then. */
 function recordLater(open: () => Promise<Recorder>) {
@@ -205,39 +199,22 @@ function recordLater(open: () => Promise<Recorder>) {
 export function createMetrics(options: MetricsOptions): Metrics {
   const { labels = ['model'], maxValues = MAX_VALUES } = options;
   const bounds = labels.map((label) => [label, new BoundedLabels(maxValues)] as const);
-  const labelsOf = (named: Named): LabelValues =>
-    Object.fromEntries(bounds.map(([label, bound]) => [label, bound.of(named[label] ?? '')]));
-  const reasons = new BoundedLabels(MAX_REASONS);
+  const labelsOf = (named: Named): LabelValues => {
+    const values: Partial<Record<MetricLabel, string>> = {};
+    for (const [label, bound] of bounds) values[label] = bound.of(named[label] ?? '');
+    return values;
+  };
   const models = new BoundedLabels(maxValues);
   const { record, load } = recordLater(async () =>
     (await import('./prometheus.ts')).createRecorder({ ...options, labels }),
   );
-  const plainPruning = (sample: PruningSample): PruningSample => ({
-    candidates: amount(sample.candidates),
-    pruned: amount(sample.pruned),
-    tokensBefore: amount(sample.tokensBefore),
-    tokensAfter: amount(sample.tokensAfter),
-    elapsedMs: amount(sample.elapsedMs),
-    fallbacks: sample.fallbacks.map((reason) => reasons.of(reason)),
-  });
-
   return {
-    request({ route, status, model, project, key, upstreamError, pruning, usage, firstByteMs }) {
-      const labelValues = labelsOf({ model, project, key });
-      const sample: RequestSample = {
-        route,
-        status,
-        model,
-        firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
-        upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
-        usage,
-        pruning: pruning && plainPruning(pruning),
-      };
+    request(sample) {
+      const labelValues = labelsOf(sample);
       record((to) => to.request(sample, labelValues));
     },
     pruning(sample) {
-      const plain = plainPruning(sample);
-      record((to) => to.pruning(plain));
+      record((to) => to.pruning(sample));
     },
     billed(sample) {
       const labelValues = labelsOf(sample);

@@ -1,14 +1,15 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type {
-  BillSample,
-  LabelledGauge,
-  LabelValues,
-  MetricLabel,
-  Metrics,
-  MetricsOptions,
-  ProviderTokens,
-  RequestSample,
-  Route,
+import {
+  type BillSample,
+  BoundedLabels,
+  type LabelledGauge,
+  type LabelValues,
+  type MetricLabel,
+  type Metrics,
+  type MetricsOptions,
+  type ProviderTokens,
+  type RequestSample,
+  type Route,
 } from './metrics.ts';
 
 /** Counts samples. The values of configured labels are bounded by the caller. */
@@ -33,16 +34,18 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'passthrough',
 ]);
 
-/** Reports the provider's counts by kind; skips missing and invalid ones. */
-function eachKind(usage: ProviderTokens, count: (kind: string, tokens: number) => void): void {
-  const add = (kind: string, tokens: number | null | undefined): void => {
-    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0) count(kind, tokens);
-  };
-  add('prompt', usage.promptTokens);
-  add('cached', usage.cachedTokens);
-  add('cache_write', usage.cacheWriteTokens);
-  add('completion', usage.completionTokens);
+/** The library's counters throw for negative or non-finite amounts, so those become 0. */
+function amount(value: number | null | undefined): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
+
+const KINDS = [
+  ['prompt', 'promptTokens'],
+  ['cached', 'cachedTokens'],
+  ['cache_write', 'cacheWriteTokens'],
+  ['completion', 'completionTokens'],
+] as const satisfies readonly (readonly [kind: string, field: keyof ProviderTokens])[];
+const MAX_REASONS = 50;
 
 /**
  * A counter that adds up in memory and passes its sums to the library at a scrape: the library's own addition sorts and
@@ -95,8 +98,9 @@ function makerFor(registry: Registry) {
 type Maker = ReturnType<typeof makerFor>;
 
 /** Adds to a counter without labels, which exists from the start, so zero need not be added. */
-function add(counter: LateCounter<string>, value: number): void {
-  if (value > 0) counter.inc({}, value);
+function add(counter: LateCounter<string>, value: number | null): void {
+  const plain = amount(value);
+  if (plain > 0) counter.inc({}, plain);
 }
 
 /** Creates the counters, histograms and gauges of one server. */
@@ -109,8 +113,9 @@ export function createRecorder({
 }: MetricsOptions & { readonly labels: readonly MetricLabel[] }): Recorder {
   const registry = new Registry();
   const make = makerFor(registry);
-  const pruning = pruningMetrics(make);
-  const request = requestMetrics(make, labels, pruning);
+  const reasons = new BoundedLabels(MAX_REASONS);
+  const pruning = pruningMetrics(make, reasons);
+  const request = requestMetrics(make, labels, { pruning, reasons });
   const ofLedger = ledgerMetrics(make, labels);
   const readStore = storeGauges(registry, storeSizes);
   addProcessGauges(registry);
@@ -141,7 +146,7 @@ function setLabelled(registry: Registry, known: Map<string, Gauge>, { name, help
   for (const sample of read()) gauge.set(sample.labels, sample.value);
 }
 
-function pruningMetrics({ counter, histogram }: Maker): Recorder['pruning'] {
+function pruningMetrics({ counter, histogram }: Maker, reasons: BoundedLabels): Recorder['pruning'] {
   const candidates = counter('candidates_total', 'Texts large enough to be pruned.');
   const prunes = counter('prunes_total', 'Texts of which something was cut.');
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
@@ -155,15 +160,15 @@ function pruningMetrics({ counter, histogram }: Maker): Recorder['pruning'] {
     add(tokensBefore, sample.tokensBefore);
     add(tokensAfter, sample.tokensAfter);
     add(tokensSaved, sample.tokensBefore - sample.tokensAfter);
-    time.observe(sample.elapsedMs / 1000);
-    for (const reason of sample.fallbacks) fallbacks.inc({ reason });
+    time.observe(amount(sample.elapsedMs) / 1000);
+    for (const reason of sample.fallbacks) fallbacks.inc({ reason: reasons.of(reason) });
   };
 }
 
 function requestMetrics(
   { counter, histogram }: Maker,
   labels: readonly MetricLabel[],
-  pruning: Recorder['pruning'],
+  { pruning, reasons }: { readonly pruning: Recorder['pruning']; readonly reasons: BoundedLabels },
 ): Recorder['request'] {
   const requests = counter('requests_total', 'Requests answered.', 'route', 'status', ...labels);
   const savedByRoute = counter('route_tokens_saved_total', 'Estimated tokens saved, for each wire.', 'route');
@@ -174,13 +179,17 @@ function requestMetrics(
     const { route, status, firstByteMs, upstreamError } = sample;
     requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...labelValues });
     // only proxied answers, because scrapes and health checks would dominate the histogram
-    if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
-    if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
+    if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(amount(firstByteMs) / 1000);
+    if (upstreamError !== null) upstreamErrors.inc({ reason: reasons.of(upstreamError) });
     if (sample.pruning !== undefined) {
       pruning(sample.pruning);
-      savedByRoute.inc({ route }, Math.max(0, sample.pruning.tokensBefore - sample.pruning.tokensAfter));
+      savedByRoute.inc({ route }, amount(sample.pruning.tokensBefore - sample.pruning.tokensAfter));
     }
-    if (sample.usage) eachKind(sample.usage, (kind, tokens) => providerTokens.inc({ route, kind }, tokens));
+    if (!sample.usage) return;
+    for (const [kind, field] of KINDS) {
+      const tokens = amount(sample.usage[field]);
+      if (tokens > 0) providerTokens.inc({ route, kind }, tokens);
+    }
   };
 }
 
@@ -218,14 +227,13 @@ function ledgerMetrics(
     'kind',
   );
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
-  const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
   return {
     billed(sample, labelValues) {
       const { miss } = sample;
       if (sample.dollars === null) unpriced.inc(labelValues);
       dollars.inc(labelValues, amount(sample.dollars));
       without.inc(labelValues, amount(sample.dollarsWithout));
-      add(regret, amount(sample.regretDollars));
+      add(regret, sample.regretDollars);
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
       missDollars.inc({ cause: miss }, amount(sample.missDollars));
