@@ -12,7 +12,7 @@ export const messagesWire: SeamWire = {
   textType: 'text',
 
   excluded(body, { messages, managesContext }) {
-    if (managesContext === true) return 'client_manages_context';
+    if (managesContext === true && !keepsAll(valueIn(body, 'context_management'))) return 'client_manages_context';
     const keys = membersOf(body).map(({ key }) => key);
     if (keys.includes('compaction') || keys.includes('thread')) return 'client_compacts';
     if (field(field(valueIn(body, 'output_config'), 'task_budget'), 'remaining') !== undefined) return 'task_budget';
@@ -64,6 +64,14 @@ export const messagesWire: SeamWire = {
   pictures: (body, messages) =>
     messages.reduce((sum, { span }) => sum + occurrences(body.subarray(span.start, span.end), PICTURES), 0),
 };
+
+/** Whether the client only asks that no thinking be cleared, as Claude Code 2.1 does with every request. */
+function keepsAll(management: unknown): boolean {
+  const edits = field(management, 'edits');
+  const isKeeping = (edit: unknown): boolean =>
+    String(field(edit, 'type')).startsWith('clear_thinking_') && field(edit, 'keep') === 'all';
+  return Array.isArray(edits) && edits.every(isKeeping);
+}
 
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');

@@ -130,6 +130,21 @@ it(
 );
 
 it(
+  'a block that came while a request went out without it is discarded',
+  async () => {
+    const world = await openWorld();
+    await world.toSummary();
+    world.model = 'claude-sonnet-5';
+    await world.turn('Which one is slower?'); // began after the block came, and goes whole to another model
+    world.model = 'claude-opus-5';
+    await world.turn('And now?');
+    await world.turn('Show the query.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+  },
+  ROUND,
+);
+
+it(
   'counting tokens counts the block, and does not claim it',
   async () => {
     const world = await openWorld();

@@ -95,6 +95,12 @@ it(
 
 it.each([
   ['the client edits the context', { context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }],
+  [
+    'the client has thinking cleared',
+    {
+      context_management: { edits: [{ type: 'clear_thinking_20251015', keep: { type: 'thinking_turns', value: 1 } }] },
+    },
+  ],
   ['the provider keeps the history', { thread: null }],
   [
     'the client counts what is left for the task',
@@ -110,6 +116,19 @@ it.each([
     await world.turn('Show the query.');
     await world.proxy.stop();
     expect(world.upstream.requests.filter((request) => request.body.includes('"summarize"'))).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
+  'a client that only asks to keep all thinking gets a summary, without that field in its request',
+  async () => {
+    const world = await openWorld();
+    world.more = { context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } };
+    await world.toSummary();
+    expect(JSON.parse((world.asked[0]?.body ?? '{}').toString())).not.toHaveProperty('context_management');
+    await world.turn('Show the query.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
   },
   ROUND,
 );
