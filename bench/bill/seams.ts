@@ -12,6 +12,7 @@ import {
   USUAL,
 } from '../../src/ledger/thresholds.ts';
 import { findFileBlocks, ownWords } from '../../src/wires/transcript/file-blocks.ts';
+import { Random } from '../fuzz/random.ts';
 import { type Recording, requestTimes, type Usage } from '../recordings/conversation.ts';
 import { contentOf } from './shown.ts';
 
@@ -46,6 +47,17 @@ export function turnsOf(recording: Recording, cached = 0.1): PastTurn[] {
   }));
 }
 
+/** Draws of random moments, whose mean is shown. */
+const DRAWS = 5;
+
+/** The control: as many moments as there are seams, at random requests of the same conversation. */
+function atRandom(turns: readonly PastTurn[], seed: number): PastTurn[] {
+  const random = new Random(seed);
+  const left = turns.map((_, i) => i).slice(1);
+  const moments = new Set(turns.flatMap(({ seam }) => (seam ? left.splice(random.below(left.length), 1) : [])));
+  return turns.map((turn, i) => ({ ...turn, seam: moments.has(i) }));
+}
+
 /** Shares of the bill that are left, by rule, for one agent. */
 export class SeamRows {
   readonly #byAgent = new Map<string, PastTurn[][]>();
@@ -73,20 +85,25 @@ function rowsOf(agent: string, all: readonly PastTurn[][]): string[][] {
   const before = all.reduce((sum, turns) => sum + billed(turns), 0);
   const pace = paceOf(all.map((turns) => turns.map(inputOf)));
   const seams = all.reduce((sum, turns) => sum + turns.filter(({ seam }) => seam).length, 0);
-  const kinds: readonly [string, CompactionRule['at'], Leftover, boolean][] = [
+  const drawn = Array.from({ length: DRAWS }, (_, draw) =>
+    all.map((turns, i) => atRandom(turns, 1 + draw + i * DRAWS)),
+  );
+  const kinds: readonly [string, CompactionRule['at'], Leftover, boolean, (readonly PastTurn[][])[]?][] = [
     ['at seams that pay', 'seam', USUAL, true],
     ['at seams that pay, pessimistic', 'seam', PESSIMISTIC, true],
     ['at every seam', 'seam', USUAL, false],
-    ['at random requests', 'random', USUAL, false],
+    ['at as many random requests that pay', 'seam', USUAL, true, drawn],
+    ['at as many random requests that pay, pessimistic', 'seam', PESSIMISTIC, true, drawn],
+    ['at as many random requests', 'seam', USUAL, false, drawn],
     ["client's threshold", 'length', USUAL, false],
     ["client's threshold, pessimistic", 'length', PESSIMISTIC, false],
   ];
-  return kinds.map(([name, at, leftover, pays]) => {
+  return kinds.map(([name, at, leftover, pays, draws = [all]]) => {
     const of = (tokens: number): Simulated => {
-      const each = all.map((turns) => simulate(turns, { at, tokens }, leftover, pays ? pace : undefined));
+      const each = draws.flat().map((turns) => simulate(turns, { at, tokens }, leftover, pays ? pace : undefined));
       return {
-        cost: each.reduce((sum, { cost }) => sum + cost, 0),
-        compactions: each.reduce((sum, { compactions }) => sum + compactions, 0),
+        cost: each.reduce((sum, { cost }) => sum + cost, 0) / draws.length,
+        compactions: Math.round(each.reduce((sum, { compactions }) => sum + compactions, 0) / draws.length),
       };
     };
     const shares = TOKENS.map((tokens) => (of(tokens).cost / before).toFixed(3));

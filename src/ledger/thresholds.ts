@@ -11,7 +11,7 @@ export interface PastTurn extends TokenCounts {
 }
 
 /** When a conversation is compacted: at a length, as clients do, or at seams of this weight, by the provider. */
-export type CompactionRule = { readonly at: 'length' | 'seam' | 'random'; readonly tokens: number };
+export type CompactionRule = { readonly at: 'length' | 'seam'; readonly tokens: number };
 
 /** What a compaction leaves behind. */
 export interface Leftover {
@@ -77,7 +77,6 @@ export function simulate(
   let [dropped, again, toRead] = [0, 0, 0];
   let [isFirst, since, unpaid] = [false, Number.POSITIVE_INFINITY, 0];
   let planned: number | null = null;
-  const draw = drawer(turns.length);
   for (const [i, turn] of turns.entries()) {
     const before = turns[i - 1];
     const input = inputOf(turn);
@@ -104,8 +103,7 @@ export function simulate(
     if (next === undefined) break;
     // as the provider sees it: the context before the seam, or after this answer
     const last = rule.at === 'seam' ? before : turn;
-    const isMoment = rule.at === 'length' || (rule.at === 'seam' ? turn.seam : draw());
-    if (last === undefined || !isMoment) continue;
+    if (last === undefined || (rule.at === 'seam' && !turn.seam)) continue;
     const whole = inputOf(last) + last.output;
     const context = whole - dropped + again;
     const left = head + summary;
@@ -123,18 +121,6 @@ export function simulate(
 }
 
 const NOTHING: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
-/** Share of requests at which random compactions may happen: about as many as there are seams. */
-const RANDOM_SHARE = 0.08;
-
-/** Draws moments that are the same in each run. */
-function drawer(seed: number): () => boolean {
-  let state = seed || 1;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32 < RANDOM_SHARE;
-  };
-}
-
 /** Fewer conversations show no pace. */
 const FEWEST = 5;
 

@@ -203,7 +203,7 @@ async function run(name) {
   const upstream = new CheckingUpstream(safely, (count) => (isEnding ? ENDED_TOKENS : FIRST + EACH * count));
   await upstream.start();
   const settings = {
-    ...{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_LOG_LEVEL: 'debug' },
+    ...{ MCP_PRUNER_SEAMS: process.env.SEAMS ?? 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_LOG_LEVEL: 'debug' },
     MCP_PRUNER_SEAMS_HOSTS: new URL(upstream.origin).host,
     NODE_OPTIONS: `--require ${join(root, 'clock.cjs')}`,
     CONFORMANCE_CLOCK: clock,
