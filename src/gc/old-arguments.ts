@@ -16,7 +16,7 @@ interface OldArgument {
 
 /**
  * Arguments of calls that no longer show the state of their files: the call succeeded, and each of its files was changed
- * again later. The newest change of a file stays.
+ * again later. The newest change of a file stays, and so does a call whose result is pinned.
  *
  * @param end - index of the first message that stays whole
  * @throws StoreUnavailable
@@ -29,9 +29,9 @@ export async function oldArguments(
   const changed = new Map<number, number>();
   /** Message index of the result of each call that succeeded. */
   const results = new Map<string, number>();
-  for (const { edited, text, callId, ordinal } of segments) {
+  for (const { edited, text, callId, ordinal, directed } of segments) {
     if (edited.length === 0 || isFailed(text, callId, () => messageAt(ordinal))) continue;
-    results.set(callId, ordinal);
+    if (directed !== 'pin') results.set(callId, ordinal);
     for (const path of edited) changed.set(pathKey(path), ordinal);
   }
   const isOld = ({ ordinal, callId, files, text, exempt, directed }: SeenArgument): boolean => {

@@ -78,6 +78,25 @@ describe('the text that a call wrote into a file', () => {
       expect(messagesOf(body)[index - 1]).toEqual(work.messages[index - 1]);
   });
 
+  it('is whole again once the result of its call is pinned', async () => {
+    const replica = new Replica({ cold: 'on', minPruneChars: 1e9 });
+    const work = new Work();
+    const written = work.tool('write_file', { path: 'src/a.ts', content: TEXT }, 'Written.');
+    work.tool('write_file', { path: 'src/a.ts', content: 'short' }, 'Written.');
+    readOthers(work);
+    expect(argsOf((await afterPause(work, replica)).body, written).content === TEXT).toBe(false);
+    await replica.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) throw new Error('no conversation');
+    const segments = await replica.store.segments.segments(conversation, { limit: 100 });
+    await replica.gc.pin(
+      'default',
+      segments.filter(({ ordinal }) => ordinal === written).map(({ id }) => id),
+    );
+    expect(argsOf((await replica.send(work.messages)).body, written).content === TEXT).toBe(true);
+    expect(argsOf((await afterPause(work, replica)).body, written).content === TEXT).toBe(true);
+  });
+
   it('is put aside by a budget, and by a step that pays', async () => {
     for (const parts of [{ budget: 12_000 }, { paying: true }]) {
       const work = new Work();

@@ -2,7 +2,7 @@ import { REASONS, type ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit } from '../../engine/text/render.ts';
 import type { ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import type { CutWhole, Job } from '../decide/decision.ts';
-import { keyOf } from '../hash.ts';
+import { keyOf, textHash } from '../hash.ts';
 import type { DirectiveAction, DirectivesView, Step } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
 import { keptId } from '../recall/kept-text.ts';
@@ -10,7 +10,7 @@ import type { BodyTexts, FoundText } from '../request/found-text.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { argumentsIn } from './arguments.ts';
-import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
+import { holds, messageSegmentId, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
 /** Used if segments are disabled, or the project's directives cannot be read. */
 export const NO_DIRECTIVES: DirectivesView = { version: '', empty: true, stepsOf: () => [], of: () => null };
@@ -75,7 +75,7 @@ export function applyDirectives(
     const segments = message ? [...segmentsIn(strings, message, i, here), ...argumentsIn(strings, message, i)] : [];
     const directed = segments.flatMap((segment) => {
       const action = view.of(segment.id, i, scopes);
-      return action === null ? [] : [{ segment, action }];
+      return action === null || hasPinnedResult(strings, texts, segment, view) ? [] : [{ segment, action }];
     });
     if (directed.length === 0) {
       out.push(...here);
@@ -99,6 +99,25 @@ export function applyDirectives(
   }
   return out;
 }
+
+/** Whether a segment is an argument of a call whose result is pinned, which keeps both whole. */
+function hasPinnedResult(
+  strings: BodyTexts,
+  { messages }: Pick<NewTexts, 'messages'>,
+  { placed, messageIndex, source: { callId } }: TextSegment,
+  view: DirectivesView,
+): boolean {
+  if (placed === undefined) return false;
+  for (let i = messageIndex + 1; i < messages.length; i++) {
+    const result = messages[i]?.texts.find((text) => text.use === 'result' && text.callId === callId);
+    if (result === undefined) continue;
+    const id = messageSegmentId('tool', callId, textHash(strings.at(result.literal) ?? ''));
+    return view.of(id, i, NO_SCOPES) === 'pin';
+  }
+  return false;
+}
+
+const NO_SCOPES: ReadonlySet<string> = new Set();
 
 /** @param earlier - the recorded decision with which the text was sent before, if any */
 function cutWholeOf(
