@@ -287,13 +287,7 @@ async function handlerOptions(
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  const [, isKnownConversation] = await Promise.all([
-    loadRefused(),
-    knownConversations(store.sql).catch((err: unknown) => {
-      onFailure('names_not_read', err);
-      return undefined;
-    }),
-  ]);
+  const [, isKnownConversation] = await Promise.all([loadRefused(), knownNames(services)]);
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
   const ownRecords = ownRecordsOf(services);
@@ -342,6 +336,14 @@ async function handlerOptions(
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };
+}
+
+/** Which conversations have a name; `undefined` while the store cannot be read. */
+function knownNames({ store, failures }: Services) {
+  return knownConversations(store.sql).catch((err: unknown) => {
+    failures.of('pruning')('names_not_read', err);
+    return undefined;
+  });
 }
 
 /** Loads the tracing library only if traces are enabled. */

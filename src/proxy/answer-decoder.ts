@@ -113,6 +113,7 @@ export class AnswerDecoder {
     try {
       return windowBytes(this.#encoding, start);
     } catch {
+      // broken: the answer counts as unread
       this.#giveUp();
       return null;
     }
@@ -133,10 +134,12 @@ export class AnswerDecoder {
     });
     this.#stream = stream;
     this.#end = finished(stream)
-      .catch(() => {
-        this.#isUnread = true; // broken or too large: keep what was decoded
-      })
+      .catch(() => this.#markUnread()) // broken or too large: keep what was decoded
       .finally(release);
+  }
+
+  #markUnread(): void {
+    this.#isUnread = true;
   }
 
   #openStream(start: Buffer): Transform | null {
