@@ -18,8 +18,7 @@ export function errorsPage(): string {
     .sort((a, b) => a.status - b.status);
   return `# Errors
 
-Every failure that a client can see. Codes and numbers are public: added to, never changed. After a failure inside
-the proxy, the request is forwarded unchanged, and only the log reports it. The provider's errors pass unchanged.
+Every failure that a client can see. Codes and numbers are public: added to, never changed. The provider's errors pass unchanged.
 
 ## Calls of \`POST /rpc\` and over stdio
 
