@@ -43,7 +43,8 @@ const RETRIES = 2;
 
 const DRIVER = fileURLToPath(new URL('../../../src/store/sqlite/driver.ts', import.meta.url));
 
-const retriesIn = (exchanges) => exchanges.filter(({ status }) => status === 503);
+/** Also counts answers in frames, which the hop does not read. */
+const retriesIn = (proxyLog) => proxyLog.split('"asked_to_retry"').length - 1;
 
 /** Locks a store's file for all other processes. Resolves once it is locked. */
 async function lockedUntil(path, isOver) {
@@ -130,7 +131,7 @@ export async function runSession(driver, installed, options) {
       closers.push(proxy.close);
       origin = proxy.origin;
       proxyLog = proxy.log;
-      const lock = () => lockedUntil(join(state, 'pruner.db'), () => retriesIn(hop.seen).length >= RETRIES);
+      const lock = () => lockedUntil(join(state, 'pruner.db'), () => retriesIn(proxy.log()) >= RETRIES);
       if (switched?.settings) restart = () => proxy.restart(switched.settings, switched.isLocked ? lock : undefined);
     }
     const before = { origin: through === 'direct' ? upstream.url : origin };
@@ -168,7 +169,7 @@ export async function runSession(driver, installed, options) {
         .map((exchange) => ({ ...exchange, path: exchange.path.replace(RUN, '') })),
       received: upstream.seen,
       strangers: upstream.strangers,
-      wasSwitched: route !== null && (!switched?.isLocked || retriesIn(hop.seen).length >= RETRIES),
+      wasSwitched: route !== null && (!switched?.isLocked || retriesIn(proxyLog()) >= RETRIES),
       proxyLog,
       close,
     };
