@@ -47,7 +47,7 @@ export const projects: Command = {
     'cold-stash': {
       type: 'string',
       value: '<when>',
-      doc: 'set: put old results aside while caches are cold: on, provider, measure or off',
+      doc: 'set: put old results aside while caches are cold: on, measure or off',
     },
     seams: {
       type: 'string',
