@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { stashId } from '../../src/core/segments/text-segments.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
+import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
@@ -149,6 +151,21 @@ describe('an old result', () => {
     const free = new Replica(PARTS);
     await free.send(work.messages);
     expect(free.steps).toHaveLength(1);
+  });
+
+  it('is not looked for again until a conversation with verified history has grown', () => {
+    const { clock, store, marks } = new Replica(PARTS);
+    const ratesOf = () => ({ read: 0.1, write: 1.25 });
+    const reports = { onStep: () => {}, onFailure: () => {} };
+    const steps = new PayingSteps({ store: store.segments, events: store, clock, marks, stashId, ratesOf, ...reports });
+    const scope = { project: 'default', task: '', requestId: 'r' };
+    const head = () => ({ model: 'm', tools: '', system: '' });
+    const sized = (bytes: number) => {
+      return { scope, conversationId: 'c', tokens: 0, bytes, messages: 9, wire: 'chat', head, nowMs: 0 };
+    };
+    expect([120_000, 200_000].map((bytes) => steps.mayNeedStep(sized(bytes)))).toEqual([false, true]);
+    steps.refused(sized(200_000));
+    expect([210_000, 217_000].map((bytes) => steps.mayNeedStep(sized(bytes)))).toEqual([false, true]);
   });
 
   it('stays whole after reasoning that the model verifies, but not after reasoning of an older model', async () => {
