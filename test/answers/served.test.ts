@@ -210,6 +210,47 @@ const CASES: readonly (readonly [string, Wire, string, Buffer, number])[] = [
   ['a model without a price that names its cost', 'chat', 'acme-1', json({ usage: { ...chat, cost: 0.0123 } }), 0.0123],
   ['its cost, streamed', 'chat', 'acme-1', sse(content, { choices: [], usage: { ...chat, cost: 0.0123 } }), 0.0123],
   ['a model with a price that names another cost', 'chat', 'gpt-5', json({ usage: { ...chat, cost: 9 } }), GPT],
+  ...(
+    [
+      [
+        'its first letter',
+        'chat',
+        'gpt-5',
+        '{"choices":[],"\\u0075sage":{"prompt_tokens":1000,"completion_tokens":100}}',
+        GPT,
+      ],
+      [
+        'its last letter',
+        'chat',
+        'gpt-5',
+        '{"choices":[],"usag\\u0065" : {"prompt_tokens":1000,"completion_tokens":100}}',
+        GPT,
+      ],
+      [
+        'a key within',
+        'chat',
+        'gpt-5',
+        '{"choices":[],"usage":{"prompt_tok\\u0065ns":1000,"completion_tokens":100}}',
+        GPT,
+      ],
+      [
+        'inside a message',
+        'messages',
+        'claude-opus-5',
+        '{"type":"message_start","message":{"us\\u0061ge":{"input_tokens":1000,"output_tokens":100}}}',
+        OPUS,
+      ],
+      [
+        'on responses',
+        'responses',
+        'gpt-5',
+        '{"type":"response.completed","response":{"output":[],"\\u0075s\\u0061ge":{"input_tokens":1000,"output_tokens":100}}}',
+        GPT,
+      ],
+    ] as const
+  ).map(([where, wire, model, event, dollars]): (typeof CASES)[number] => {
+    return [`an escaped letter, ${where}`, wire, model, Buffer.from(`data: ${event}\n\n`), dollars];
+  }),
   [
     'a key with an escaped letter',
     'chat',
