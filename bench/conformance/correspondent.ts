@@ -21,6 +21,8 @@ export class Correspondent {
   swapped = 0;
   /** Tokens that the provider reports. @param _messages - number of messages @param _isTurn - not for a summary */
   tokensOf: (_messages: number, _isTurn: boolean) => number = () => 0;
+  /** Summaries are made: what was thought with one goes with it, when another model is asked. */
+  hasSummaries = false;
   /** Numbers of the requests with a summary that the provider refuses. */
   refuses: ReadonlySet<number> = new Set();
   #withSummary = 0;

@@ -50,8 +50,7 @@ function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
       : [],
   );
   if (hasSummary) agent.swapped++;
-  // what was thought with a summary goes with it, when another model is asked
-  const isCompared = ({ type }: Json): boolean => type !== 'reasoning' || exchange.summaries.size === 0;
+  const isCompared = ({ type }: Json): boolean => type !== 'reasoning' || !agent.hasSummaries;
   const texts = items.filter(isCompared).map((item) => itemText(item) ?? '');
   agent.compare(head, texts, removed.length > 0 ? 'dropped' : null);
   for (const { type, call_id, output } of sent) {

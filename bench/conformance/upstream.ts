@@ -43,7 +43,7 @@ export class CheckingUpstream {
   readonly #stored = new Map<string, Stored>();
   readonly #summaries = new Map<string, Summary>();
   readonly #play: Play | null;
-  readonly #tokensOf: Correspondent['tokensOf'];
+  readonly #tokensOf: Correspondent['tokensOf'] | null;
   /** The conversations of other clients, by their first entries. */
   readonly strangers = new Map<string, Correspondent>();
   port = 0;
@@ -52,9 +52,9 @@ export class CheckingUpstream {
 
   /**
    * @param play - absent: only agents of the kit are answered
-   * @param tokensOf - tokens reported to other clients
+   * @param tokensOf - tokens reported to other clients, of which summaries are made
    */
-  constructor(play: Play | null = null, tokensOf: Correspondent['tokensOf'] = () => 0) {
+  constructor(play: Play | null = null, tokensOf: Correspondent['tokensOf'] | null = null) {
     this.#play = play;
     this.#tokensOf = tokensOf;
     this.#server = createServer((req, res) => {
@@ -154,7 +154,8 @@ export class CheckingUpstream {
     if (!stranger) {
       stranger = new Correspondent(`c${this.strangers.size}`, wire, wire === 'messages' || wire === 'responses');
       stranger.says = (whole) => play(wire, whole);
-      stranger.tokensOf = this.#tokensOf;
+      stranger.hasSummaries = this.#tokensOf !== null;
+      if (this.#tokensOf !== null) stranger.tokensOf = this.#tokensOf;
       this.strangers.set(key, stranger);
     }
     return stranger;

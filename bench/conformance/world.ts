@@ -121,6 +121,7 @@ export class World {
     const at = new Correspondent(runName(this.#plan.seed, this.#made++), wire, checksHistory(wire, model));
     this.#upstream.add(at);
     if (this.#plan.seams === true) {
+      at.hasSummaries = true;
       at.tokensOf = (messages) => FIRST_TOKENS + TOKENS * messages;
       const random = new Random(this.#plan.seed * 1_000 + this.#made);
       at.refuses = new Set(random.once(4) ? [random.pick([1, 5])] : []);
