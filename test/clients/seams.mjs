@@ -26,7 +26,7 @@ const shells = ['Bash', 'bash', 'shell_command', 'shell', 'exec_command'];
 const MODELS = { messages: process.env.SEAM_MODEL ?? 'claude-opus-5', responses: 'gpt-6.2-sol' };
 /** Tokens that the providers report. */
 const FIRST = 10_000;
-const EACH = 25_000;
+const EACH = 40_000;
 const ENDED = 5;
 const ENDED_TURNS = 16;
 const ENDED_TOKENS = 3_000_000;

@@ -3,7 +3,8 @@ import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { Prices } from 'mcp-pruner/ledger/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished, type SeamsQuery } from './finished.ts';
-import { readCompactions } from './saved.ts';
+import { NO_COMPACTIONS, readCompactions } from './saved.ts';
+import { orNone } from './tables.ts';
 
 /** The part's figures in `report`. @throws StoreUnavailable */
 export async function readSeams(
@@ -23,7 +24,8 @@ export async function readMade(
   prices: Pick<Prices, 'of'>,
   query: SeamsQuery,
 ): Promise<Pick<SeamsReport['seams'], 'compactions' | 'payback'>> {
-  const { compactions, payback } = await readCompactions(sql, prices, query);
   const by_client = (await ofClients.since(query)).length;
+  // last: a table that is missing ends the connection
+  const { compactions, payback } = await orNone(readCompactions(sql, prices, query), NO_COMPACTIONS);
   return { compactions, payback: { ...payback, by_client } };
 }

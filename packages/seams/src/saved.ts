@@ -32,7 +32,7 @@ export async function readCompactions(
   { sinceMs, nowMs, project }: SeamsQuery,
 ): Promise<{ readonly compactions: CompactionsReport; readonly payback: Omit<Payback, 'by_client'> }> {
   const rows = await sql.all<Row>(ROWS, [Math.trunc(sinceMs), project ?? null]);
-  const sums = { made: 0, failed: 0, refused: 0, tokens_replaced: 0, usd_spent: 0, usd_saved: 0, paid_back: 0 };
+  const sums = { ...NO_COMPACTIONS.compactions };
   const after: number[] = [];
   let never = 0;
   for (const row of rows) {
@@ -61,6 +61,12 @@ export async function readCompactions(
   const median = after.sort((a, b) => a - b)[after.length >> 1] ?? null;
   return { compactions: sums, payback: { after_requests: median, never } };
 }
+
+/** The figures without any compaction. */
+export const NO_COMPACTIONS = {
+  compactions: { made: 0, failed: 0, refused: 0, tokens_replaced: 0, usd_spent: 0, usd_saved: 0, paid_back: 0 },
+  payback: { after_requests: null, never: 0 },
+};
 
 const MILLION = 1_000_000;
 

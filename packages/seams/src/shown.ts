@@ -1,6 +1,7 @@
 import type { CompactionShown } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { CompactionBook, type ShownRow, type State } from './book.ts';
+import { orNone } from './tables.ts';
 
 const OUTCOMES: Readonly<Record<State, string>> = {
   asked: 'requested, no answer yet',
@@ -17,7 +18,7 @@ export async function shownCompactions(
   { sql }: Pick<StoreHandle, 'sql'>,
   conversation: string,
 ): Promise<readonly CompactionShown[]> {
-  const rows = await new CompactionBook(sql).ofShown(conversation);
+  const rows = await orNone(new CompactionBook(sql).ofShown(conversation), []);
   return rows.map((row) => ({
     atMs: Number(row.atMs),
     outcome: outcomeOf(row),

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { change, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 
@@ -42,6 +43,20 @@ export const COLUMNS =
   'project conversation shown key_id wire model host prefix messages state cause block line line_prefix pictures weight left_over dollars asked_ms ready_ms used_ms used_messages read_again'.split(
     ' ',
   );
+
+/**
+ * Reads this part's tables. A file of an earlier version has none until a server opens it.
+ *
+ * @throws StoreUnavailable
+ */
+export async function orNone<T>(read: Promise<T>, none: T): Promise<T> {
+  try {
+    return await read;
+  } catch (cause) {
+    if (cause instanceof StoreUnavailable && cause.reason === 'corrupt') return none;
+    throw cause;
+  }
+}
 
 /** Like the records of what was sent, a block outlives the originals. */
 const TTL_MS = 90 * 86_400_000;

@@ -1,6 +1,7 @@
 import type { SeamShown } from '@mcp-pruner/limits/shapes.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import { expect, it } from 'vitest';
+import { sqliteDriver } from '../../../src/store/sqlite/driver.ts';
 import { run } from '../../../test/cli/fake-io.ts';
 import { json, startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { messagesBody, toolResult, toolUse, type WireMessage } from '../../../test/helpers/messages.ts';
@@ -73,6 +74,18 @@ it.each(stores)('finished work is reported by limits and report once a new task 
   expect(seams.weight_usd).toBeCloseTo((2 * (186_500 * 0.5 + 500 * 5)) / 1_000_000, 6);
   const text = (await run(['limits'], given)).out;
   expect(text).toContain('187k of finished work');
+});
+
+it('a store of an earlier version, without the table of summaries, is reported all the same', async () => {
+  const { proxy, given } = await twoTasks(187_000, {});
+  await proxy.stop();
+  const file = new (sqliteDriver())(proxy.dbPath);
+  file.exec('DROP TABLE seam_compaction');
+  file.close();
+  const report = await run(['report', '--json'], given);
+  expect(report).toMatchObject({ code: 0, err: '' });
+  expect((JSON.parse(report.out) as SeamsReport).seams.compactions).toMatchObject({ made: 0, usd_spent: 0 });
+  expect(await run(['why', '--latest'], given)).toMatchObject({ code: 0 });
 });
 
 it('finished work below 100,000 tokens is no line of its own, but stands in the report', async () => {
