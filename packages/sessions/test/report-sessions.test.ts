@@ -138,6 +138,11 @@ describe('report --sessions', () => {
     expect(of('client')?.usd).toBeCloseTo(report.totals.dollars ?? 0, 9);
     expect(of('seam')).toMatchObject({ compactions: 6 });
     expect(of(60_000)?.compactions).toBeGreaterThan(of(150_000)?.compactions ?? 0);
+    // a batch costs half, with any rule
+    const batch = tempFolder();
+    writeTwoTasks(batch, AT, { service_tier: 'batch' });
+    const halves = (await printed(batch)).thresholds;
+    for (const [i, { usd }] of halves.entries()) expect(usd).toBeCloseTo((thresholds[i]?.usd ?? 0) / 2, 9);
     for (const { usd, share } of thresholds) expect(share).toBeCloseTo(usd / (of('client')?.usd ?? 0), 9);
     const worse = (await printed(home, '--pessimistic')).thresholds;
     for (const [i, { tokens, usd }] of worse.entries())

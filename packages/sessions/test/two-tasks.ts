@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A session of two tasks: the context grows to 200,000 tokens, the second task begins at 140,000. */
-function twoTasks(name: string, at: string): unknown[] {
+function twoTasks(name: string, at: string, served: object): unknown[] {
   const about = { isSidechain: false, cwd: '/home/me/shop', sessionId: 's', version: '2.1.332', timestamp: at };
   const user = (content: unknown) => ({ ...about, type: 'user', message: { role: 'user', content } });
   const lines: unknown[] = [user('Why does the checkout fail?')];
@@ -18,7 +18,7 @@ function twoTasks(name: string, at: string): unknown[] {
       ...about,
       type: 'assistant',
       requestId: `r${i}${name}`,
-      message: { ...message, usage: { ...usage, output_tokens: 50 } },
+      message: { ...message, usage: { ...usage, output_tokens: 50, ...served } },
     });
     lines.push(
       user(isSaid ? 'Now the invoices.' : [{ tool_use_id: `t${i}`, type: 'tool_result', content: `line ${i}` }]),
@@ -27,12 +27,17 @@ function twoTasks(name: string, at: string): unknown[] {
   return lines;
 }
 
-/** Writes six such sessions of Claude Code below a home folder. @param at - time of all requests, ISO 8601 */
-export function writeTwoTasks(home: string, at: string): void {
+/**
+ * Writes six such sessions of Claude Code below a home folder.
+ *
+ * @param at - time of all requests, ISO 8601
+ * @param served - further fields of each usage
+ */
+export function writeTwoTasks(home: string, at: string, served: object = {}): void {
   const folder = join(home, '.claude/projects/-home-me-shop');
   mkdirSync(folder, { recursive: true });
   for (const name of 'abcdef') {
-    const lines = twoTasks(name, at).map((line) => JSON.stringify(line));
+    const lines = twoTasks(name, at, served).map((line) => JSON.stringify(line));
     writeFileSync(join(folder, `${name}.jsonl`), `${lines.join('\n')}\n`);
   }
 }

@@ -1,5 +1,6 @@
 import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
 import { inputOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
+import { pricing } from 'mcp-pruner/ledger/served-price.ts';
 import {
   billed,
   type CompactionRule,
@@ -30,11 +31,11 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage) {
 
 /** Collects the requests of past sessions, and simulates what compactions would have changed. */
 export class WhatIf {
-  readonly #prices: Pick<Prices, 'of'>;
+  readonly #prices: Pick<Prices, 'of' | 'extras'>;
   readonly #conversations: PastTurn[][] = [];
   #clients = 0;
 
-  constructor(prices: Pick<Prices, 'of'>) {
+  constructor(prices: Pick<Prices, 'of' | 'extras'>) {
     this.#prices = prices;
   }
 
@@ -44,7 +45,7 @@ export class WhatIf {
     for (const request of requests) {
       const thread = threads.get(request.thread) ?? { turns: [], last: null };
       threads.set(request.thread, thread);
-      const price = this.#prices.of(request.model, request.atMs);
+      const { price } = pricing(this.#prices.of(request.model, request.atMs), request, this.#prices);
       if (price === null) continue;
       if (thread.last !== null && request.history !== thread.last.history) this.#clients++;
       const counts = countsOf(request.usage);
