@@ -175,6 +175,19 @@ describe('new results', () => {
     expect(notes).toContain('1 request was forwarded unread, as pruning was switched off: no result of it is counted');
   });
 
+  it('of a conversation in the control group are left whole for that reason, and no tool counts them', async () => {
+    const upstream = await answering(USED);
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile(), MCP_PRUNER_HOLDOUT: '1' } });
+    const agent = new Agent(proxy, upstream);
+    agent.tool('bash', { command: 'npm start' }, serverLog(300));
+    await agent.send();
+    agent.tool('bash', { command: 'git status' }, 'nothing to commit');
+    await agent.send();
+    await agent.send();
+    const { results, leftWhole, tools } = await reportFrom(proxy);
+    expect([results, leftWhole, tools]).toEqual([{ all: 2, cut: 0 }, [{ reason: 'held_out', texts: 2 }], []]);
+  });
+
   it('of a version that recorded no reasons are left whole for an unrecorded one', () => {
     const sum = { day: '', project: '', slice: 'tool', key: 'bash\tlog' } as const;
     const sums = [
