@@ -84,7 +84,7 @@ class FileStore extends CommonStore implements SqliteStore {
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     const lifetimes = lifetimesOf(options);
     const holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync, parts }, clock, log);
-    const checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
+    const checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path, log);
     const onWritten = (): void => {
       this.#generation = null;
       this.#storedBytes = null;

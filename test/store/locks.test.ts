@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { change } from '../../src/store/sql/steps.ts';
+import { Checkpointer } from '../../src/store/sqlite/connection-holder.ts';
 import { driverFile, sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
@@ -225,4 +227,15 @@ describe('two stores on one file', () => {
     );
     expect((await stores[0]?.knownPruneIds(names.map(pruneIdOf)))?.size).toBe(200);
   });
+});
+
+it('logs why the write-ahead log could not be copied', async () => {
+  const path = tempPath();
+  writeFileSync(path, 'not a database '.repeat(99));
+  const logged: unknown[] = [];
+  const checkpointer = new Checkpointer(path, { info: () => {}, warn: (...line) => void logged.push(line) });
+  await checkpointer.run();
+  await checkpointer.close();
+  const about = { path, detail: expect.stringContaining('SQLITE_NOTADB') };
+  expect(logged).toEqual([[about, 'write-ahead log not copied']]);
 });

@@ -255,12 +255,13 @@ const PROGRAM = `
   };
   parentPort.on('message', (close) => {
     if (close) return parentPort.close();
+    let problem = '';
     try {
       checkpoint();
-    } catch {
-      // locked, missing or broken: the next commit reports it
+    } catch (cause) {
+      problem = cause.message + ' (' + cause.code + ')';
     }
-    parentPort.postMessage('done');
+    parentPort.postMessage(problem);
   });
 `;
 
@@ -270,12 +271,14 @@ const PROGRAM = `
  */
 export class Checkpointer {
   readonly #path: string;
+  readonly #log: StoreLog | undefined;
   #worker: Worker | null = null;
   #running: Promise<void> | null = null;
   #closed = false;
 
-  constructor(path: string) {
+  constructor(path: string, log?: StoreLog) {
     this.#path = path;
+    this.#log = log;
   }
 
   /** Starts a checkpoint unless one is running. */
@@ -309,8 +312,11 @@ export class Checkpointer {
     if (!worker) return;
     worker.ref();
     await new Promise<void>((done) => {
-      const finish = () => {
+      const finish = (detail: unknown) => {
         worker.off('message', finish).off('exit', finish);
+        // a locked log is copied later, and so is one that failed: every commit is in it
+        if (typeof detail === 'string' && detail !== '' && !/SQLITE_(?:BUSY|CANTOPEN)/.test(detail))
+          this.#log?.warn({ path: this.#path, detail }, 'write-ahead log not copied');
         done();
       };
       worker.once('message', finish).once('exit', finish);
