@@ -23,9 +23,9 @@ describe('a small request that begins a conversation', () => {
     expect(String(upstream.requests[0]?.body)).toBe(small());
     const [first, second, third] = await proxy.requestLines(3);
     expect(first).toMatchObject({ model: 'gpt-4o', messages: 2, candidates: 0, status: 200, bytesIn: small().length });
-    expect(first?.conversationId).toMatch(/^[0-9a-f]{32}$/);
+    const [, client, words] = /^([a-z]{12})-([0-9a-f]{32})$/.exec(String(first?.conversationId)) ?? [];
     // the same first words after an answer begin a conversation, which the third request continues
-    expect(second?.conversationId).toMatch(new RegExp(`^[0-9a-f]{8}-${String(first?.conversationId)}$`));
+    expect(second?.conversationId).toMatch(new RegExp(`^${client}-[0-9a-f]{8}-${words}$`));
     expect(third?.conversationId).toBe(second?.conversationId);
   });
 

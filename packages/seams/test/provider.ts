@@ -167,7 +167,10 @@ export async function openWorld({ env = {}, dbPath, headers = {} }: WorldOptions
     headers,
     ...(path !== undefined && { dbPath: path }),
   });
-  if (path === undefined) await endSome(world);
+  if (path === undefined) {
+    await endSome(world);
+    await world.proxy.restart(); // the rows of those conversations are written before the clock moves on
+  }
   world.clock.now += 2 * 3_600_000;
   return world;
 }
