@@ -17,6 +17,8 @@ interface StoreFailure {
 /** Interval of attempts to open the file; shorter after a mere lock conflict. */
 const REOPEN_MS = 500;
 const REOPEN_LOCKED_MS = 20;
+/** Reasons of write failures that only a write which enlarges the file disproves. */
+const DISK_REASONS: ReadonlySet<string> = new Set(['full', 'error']);
 
 /** The message of an error with SQLite's code, which names the call that failed. */
 function detailOf(cause: unknown): string {
@@ -149,10 +151,10 @@ export class ConnectionHolder {
   /**
    * Records a successful write.
    *
-   * @param enlargedFile - the write enlarged the file; a write in place says nothing about a full disk
+   * @param enlargedFile - the write enlarged the file; a write in place says nothing about a full or failing disk
    */
   worked(enlargedFile: boolean): void {
-    if (this.#writes !== null && !enlargedFile && this.#writes.error.reason !== 'locked') return;
+    if (!enlargedFile && DISK_REASONS.has(this.#writes?.error.reason ?? '')) return;
     this.#writes = null;
     if (this.#reported === '') return;
     this.#log?.info({ path: this.#options.path, was: this.#reported }, 'store back');
