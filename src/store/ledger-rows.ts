@@ -17,11 +17,6 @@ export const MAX_STATES = 20_000;
 export const MAX_WAITING_READ = 200;
 /** Maximum number of figures returned by a query. */
 export const MAX_SUMS_READ = 200_000;
-/** The name of the state that stores a text of `StoreHandle.exchange`. */
-export function noteName(name: string): string {
-  return `note\n${name}`;
-}
-
 /** Lineage of the states that say when a conversation was last sent. They are erased with their conversation. */
 export function sentLineage(project: string, conversationId: string): string {
   return `conversation\n${project}\n${conversationId}\nsent`;

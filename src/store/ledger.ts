@@ -19,7 +19,6 @@ import {
   addedUp,
   MAX_SUMS_READ,
   MAX_WAITING_READ,
-  noteName,
   plainProject,
   SELECTED_CONVERSATION,
   SELECTED_TURN,
@@ -30,6 +29,7 @@ import {
   turnOf,
 } from './ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
+import { PUT_STATE, replaceNote } from './notes.ts';
 import {
   all,
   bounded,
@@ -191,9 +191,6 @@ const WAITING = `SELECT request_id AS "requestId", since_ms AS "sinceMs", names,
   ORDER BY id LIMIT ${MAX_WAITING_READ}`;
 const ADD_WAITING = `INSERT INTO main.ledger_waiting (request_id, since_ms, names, lineage, data) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT DO NOTHING`;
-const PUT_STATE = `INSERT INTO main.ledger_state AS s (name, lineage, at_ms, version, data) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (name) DO UPDATE SET lineage = excluded.lineage, version = excluded.version, data = excluded.data,
-    at_ms = CASE WHEN s.at_ms < excluded.at_ms THEN excluded.at_ms ELSE s.at_ms END`;
 const ADD_TURN = `INSERT INTO main.ledger_turn (${TURN_COLUMNS.join(', ')}) VALUES (${TURN_COLUMNS.map(() => '?').join(', ')})
   ON CONFLICT DO NOTHING`;
 const ADD_SUM = `INSERT INTO main.ledger_sum AS s (day, project, slice, key, field, value) VALUES (?, ?, ?, ?, ?, ?)
@@ -302,12 +299,4 @@ function* figuresOf(day: string, sums: readonly LedgerSum[]) {
 
 function distinct(names: readonly string[]): string[] {
   return [...new Set(names)];
-}
-
-/** See `StoreHandle.replaceNote`. Stored as a state that never expires. */
-function* replaceNote(name: string, text: string): Steps<string | null> {
-  const key = noteName(name);
-  const before = yield* one<{ data: string }>('SELECT data FROM main.ledger_state WHERE name = ?', [key]);
-  yield* each(PUT_STATE, [[key, '', Number.MAX_SAFE_INTEGER, 1, text]]);
-  return before?.data ?? null;
 }

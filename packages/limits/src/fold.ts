@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { SAME_RESET_S } from 'mcp-pruner/ledger/limits/attribution.ts';
 import { type FoldState, type StoredReading, WindowFold } from 'mcp-pruner/ledger/limits/window-fold.ts';
-import { noteName } from 'mcp-pruner/store/ledger-rows.ts';
+import { readNote } from 'mcp-pruner/store/notes.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { firstOpenReading, newestReading, readNewReadings, readReadingsOf } from './readings.ts';
 
@@ -109,11 +109,9 @@ export class LimitFold {
 
   /** Restores stored sums, unless they are of another version or of other readings. */
   async #restore(): Promise<void> {
-    const [row] = await this.#sql.all<{ data: string }>('SELECT data FROM main.ledger_state WHERE name = ?', [
-      noteName(NOTE),
-    ]);
-    if (row === undefined) return;
-    const stored = JSON.parse(row.data) as Stored;
+    const note = await readNote(this.#sql, NOTE);
+    if (note === null) return;
+    const stored = JSON.parse(note) as Stored;
     if (stored.version !== VERSION || stored.lastId > (await newestReading(this.#sql))) return;
     const ids = stored.windows.flatMap(([, windows]) => windows.flatMap(({ fold }) => fold.recent));
     const readings = new Map<number, StoredReading>();

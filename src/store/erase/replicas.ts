@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { noteName } from '../ledger-rows.ts';
 import type { Lifetimes } from '../lifetimes.ts';
+import { readNote, replaceNote } from '../notes.ts';
 import { change, each, type Rows, type Sql, type Steps } from '../sql/steps.ts';
 import { pruneIdsIn } from './links.ts';
 
-/** Lineage of the states that name erased prunes. They expire like states without requests, as late as records do. */
+/** Lineage of the states that name erased prunes, and name of the note with those that a file has seen. They expire like states without requests, as late as records do. */
 const ERASED = 'erased';
 const IDS_PER_ROW = 1_000;
 /** Characters of a hash: with a million ids, one in 10^9 records is erased without need. */
 const HASH_CHARS = 16;
 /** Records per transaction. */
 const ROWS = 500;
-/** Name of the note with the erasures that a file has seen. */
-const APPLIED = noteName(ERASED);
 
 /** The id itself would be a trace of the text. */
 function hashOf(pruneId: string): string {
@@ -52,8 +50,7 @@ export async function applyErasures(
   const rows = await shared.all<{ name: string }>('SELECT name FROM main.ledger_state WHERE lineage = ?', [ERASED]);
   if (rows.length === 0) return 0;
   const own = await openOwn();
-  const [note] = await own.all<{ data: string }>('SELECT data FROM main.ledger_state WHERE name = ?', [APPLIED]);
-  const applied = new Set(note?.data.split('\0') ?? []);
+  const applied = new Set((await readNote(own, ERASED))?.split('\0') ?? []);
   const names = rows.map(({ name }) => name);
   const fresh = names.filter((name) => !applied.has(name));
   if (fresh.length === 0) return 0;
@@ -80,7 +77,7 @@ export async function applyErasures(
       erased += await own.write(() => change('DELETE FROM main.sent WHERE id IN LIST(?)', [gone.map(({ id }) => id)]));
     after = page.length < ROWS ? null : (page.at(-1)?.id ?? null);
   }
-  await own.write(() => remember(names));
+  await own.write(() => replaceNote(ERASED, names.join('\0')));
   return erased;
 }
 
@@ -97,11 +94,4 @@ async function knownPrunes(shared: Rows, rows: readonly SentRow[]): Promise<Read
     ids,
   ]);
   return new Set(stored.map(({ prune_id }) => prune_id));
-}
-
-function* remember(names: readonly string[]): Steps<void> {
-  yield* change('DELETE FROM main.ledger_state WHERE name = ?', [APPLIED]);
-  yield* each('INSERT INTO main.ledger_state (name, lineage, at_ms, version, data) VALUES (?, ?, ?, ?, ?)', [
-    [APPLIED, '', Number.MAX_SAFE_INTEGER, 1, names.join('\0')],
-  ]);
 }
