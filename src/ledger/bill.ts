@@ -191,7 +191,7 @@ export function dollarsServed(
 }
 
 /** Reported counts by price class. */
-function countsOf({ input, output, read, written, written1h }: ReportedUsage, answerTokens = 0): TokenCounts {
+export function countsOf({ input, output, read, written, written1h }: ReportedUsage, answerTokens = 0): TokenCounts {
   const cached = read ?? 0;
   const all = written ?? 0;
   const long = Math.min(all, written1h ?? 0);

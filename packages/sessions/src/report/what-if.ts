@@ -1,4 +1,4 @@
-import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
+import { countsOf } from 'mcp-pruner/ledger/bill.ts';
 import { inputOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
 import { pricing } from 'mcp-pruner/ledger/served-price.ts';
 import {
@@ -15,19 +15,6 @@ import {
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-blocks.ts';
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';
-
-/** Tokens of a request by price class. */
-function countsOf({ input, output, read, written, written1h }: ReportedUsage) {
-  const [cached, all] = [read ?? 0, written ?? 0];
-  const long = Math.min(all, written1h ?? 0);
-  return {
-    fresh: Math.max(0, (input ?? 0) - cached - all),
-    write5m: all - long,
-    write1h: long,
-    read: cached,
-    output: output ?? 0,
-  };
-}
 
 /** Collects the requests of past sessions, and simulates what compactions would have changed. */
 export class WhatIf {
