@@ -1,5 +1,5 @@
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
-import { ChatThread } from './chat-thread.ts';
+import { BranchedThread } from './chat-thread.ts';
 import {
   listOf,
   numberOf,
@@ -16,10 +16,8 @@ import {
  * requests with their usage. A fork copies entries with their ids and times into a file of its own.
  */
 export class PiSession implements SessionReader {
-  readonly #thread = new ChatThread();
+  readonly #thread = new BranchedThread();
   readonly #requests: SessionRequest[] = [];
-  /** The entries of the current branch, with the number of messages up to each. */
-  #path: { readonly id: string; readonly messages: number }[] = [];
   #id = '';
   #project = '';
 
@@ -32,7 +30,8 @@ export class PiSession implements SessionReader {
       return;
     }
     if (type === '') return;
-    this.#branch(entry);
+    const parent = field(entry, 'parentId');
+    if (parent !== undefined && !this.#thread.backTo(textOf(parent))) this.#thread.begin();
     const message = field(entry, 'message');
     if (type === 'message') this.#message(entry, message);
     else if (type === 'compaction') this.#compacted(entry);
@@ -40,21 +39,11 @@ export class PiSession implements SessionReader {
     else if (type === 'custom_message') this.#thread.user(wordsIn(field(entry, 'content')));
     // summaries and cache warming are billed apart from the conversation
     if (type !== 'message') this.#bill(entry, entry, 'other');
-    this.#path.push({ id: textOf(field(entry, 'id')), messages: this.#thread.messages.length });
+    this.#thread.endEntry(textOf(field(entry, 'id')));
   }
 
   end(): Session {
     return { requests: this.#requests, offered: new Set(), id: this.#id };
-  }
-
-  /** Goes back to the entry that this one continues. */
-  #branch(entry: unknown): void {
-    const parent = textOf(field(entry, 'parentId'));
-    const last = this.#path.at(-1);
-    if (last === undefined || last.id === parent || field(entry, 'parentId') === undefined) return;
-    const at = this.#path.findLastIndex(({ id }) => id === parent);
-    this.#thread.restart(this.#thread.messages.slice(0, this.#path[at]?.messages ?? 0));
-    this.#path = this.#path.slice(0, at + 1);
   }
 
   #message(entry: unknown, message: unknown): void {
@@ -76,12 +65,10 @@ export class PiSession implements SessionReader {
   }
 
   #compacted(entry: unknown): void {
-    const from = this.#path.findIndex(({ id }) => id === field(entry, 'firstKeptEntryId'));
-    const kept = from < 0 ? [] : this.#thread.messages.slice(this.#path[from - 1]?.messages ?? 0);
-    this.#thread.restart();
+    const kept = this.#thread.since(field(entry, 'firstKeptEntryId'));
+    this.#thread.begin();
     this.#thread.user(textOf(field(entry, 'summary')));
     this.#thread.restart([...this.#thread.messages, ...kept]);
-    this.#path = [];
   }
 
   /** @param of - where usage and model stand */

@@ -1,5 +1,5 @@
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
-import { ChatThread } from './chat-thread.ts';
+import { BranchedThread } from './chat-thread.ts';
 import { wordsOf } from './gemini.ts';
 import {
   listOf,
@@ -17,35 +17,24 @@ import {
  * `assistant` have model and usage. A record of subtype `chat_compression` holds the history that replaces all before it.
  */
 export class QwenSession implements SessionReader {
-  readonly #thread = new ChatThread();
+  readonly #thread = new BranchedThread();
   readonly #requests: SessionRequest[] = [];
-  #path: { readonly id: string; readonly messages: number }[] = [];
 
   line(text: string): void {
     const record = parsed(text);
     const type = field(record, 'type');
     if (typeof type !== 'string') return;
-    this.#branch(record);
+    const parent = field(record, 'parentUuid');
+    if (typeof parent === 'string') this.#thread.backTo(parent);
     const message = field(record, 'message');
     if (field(record, 'subtype') === 'chat_compression') this.#compressed(field(record, 'systemPayload'));
     else if (type === 'assistant') this.#said(record, message);
     else if (type === 'user' || type === 'tool_result') this.#received(message);
-    this.#path.push({ id: textOf(field(record, 'uuid')), messages: this.#thread.messages.length });
+    this.#thread.endEntry(textOf(field(record, 'uuid')));
   }
 
   end(): Session {
     return { requests: this.#requests, offered: new Set() };
-  }
-
-  /** Goes back to the record that this one continues. */
-  #branch(record: unknown): void {
-    const parent = field(record, 'parentUuid');
-    const last = this.#path.at(-1);
-    if (last === undefined || parent === last.id || typeof parent !== 'string') return;
-    const at = this.#path.findLastIndex(({ id }) => id === parent);
-    if (at < 0) return;
-    this.#thread.restart(this.#thread.messages.slice(0, this.#path[at]?.messages ?? 0));
-    this.#path = this.#path.slice(0, at + 1);
   }
 
   #said(record: unknown, message: unknown): void {
@@ -90,8 +79,7 @@ export class QwenSession implements SessionReader {
   }
 
   #compressed(payload: unknown): void {
-    this.#thread.restart();
-    this.#path = [];
+    this.#thread.begin();
     for (const message of listOf(field(payload, 'compressedHistory'))) {
       if (field(message, 'role') === 'model') this.#said(null, message);
       else this.#received(message);
