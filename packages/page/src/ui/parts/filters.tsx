@@ -33,6 +33,25 @@ export function Choose({
   );
 }
 
+interface FacetProps {
+  /** Name of the filter. */
+  readonly name: string;
+  readonly label?: string;
+  /** Label for no selection. */
+  readonly any: string;
+  readonly values: readonly string[];
+  readonly value: string | undefined;
+  onChange(change: Readonly<Record<string, string>>): void;
+}
+
+/** A filter by one of the values that rows have; absent if there is no choice. */
+export function Facet({ name, label = name, any, values, value = '', onChange }: FacetProps) {
+  if (values.length <= 1 && value === '') return null;
+  return (
+    <Choose label={label} any={any} values={values} value={value} onChoose={(chosen) => onChange({ [name]: chosen })} />
+  );
+}
+
 const TYPING_MS = 250;
 
 /** A debounced search field. The key `/` focuses it. */
@@ -91,15 +110,7 @@ interface ProjectAndSpanProps {
 export function ProjectAndSpan({ projects, project, days, onChange }: ProjectAndSpanProps) {
   return (
     <>
-      {(projects.length > 1 || project !== '') && (
-        <Choose
-          label="Project"
-          any="all projects"
-          values={projects}
-          value={project}
-          onChoose={(value) => onChange({ project: value })}
-        />
-      )}
+      <Facet name="project" label="Project" any="all projects" values={projects} value={project} onChange={onChange} />
       <Span days={days} onChoose={(value) => onChange({ days: value })} />
     </>
   );

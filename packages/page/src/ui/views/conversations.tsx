@@ -13,7 +13,7 @@ import {
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
-import { Choose, SearchField } from '../parts/filters.tsx';
+import { Choose, Facet, SearchField } from '../parts/filters.tsx';
 import { type Filters, to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
@@ -81,16 +81,6 @@ function Bar({
   filters: Filters;
   onChange: (change: Filters) => void;
 }) {
-  const choose = (name: string, any: string, values: readonly string[]) =>
-    values.length > 1 || (filters[name] ?? '') !== '' ? (
-      <Choose
-        label={name}
-        any={any}
-        values={values}
-        value={filters[name] ?? ''}
-        onChoose={(value) => onChange({ [name]: value })}
-      />
-    ) : null;
   return (
     <search class="filter">
       <SearchField
@@ -98,10 +88,10 @@ function Bar({
         value={filters.q ?? ''}
         onWords={(q) => onChange({ q: q.trim() })}
       />
-      {choose('project', 'all projects', projects)}
-      {choose('client', 'all clients', clients)}
-      {choose('model', 'all models', models)}
-      {choose('wire', 'all wires', wires)}
+      <Facet name="project" any="all projects" values={projects} value={filters.project} onChange={onChange} />
+      <Facet name="client" any="all clients" values={clients} value={filters.client} onChange={onChange} />
+      <Facet name="model" any="all models" values={models} value={filters.model} onChange={onChange} />
+      <Facet name="wire" any="all wires" values={wires} value={filters.wire} onChange={onChange} />
       <Choose
         label="Order"
         values={ORDERS}

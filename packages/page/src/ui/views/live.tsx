@@ -5,7 +5,7 @@ import type { RequestCost } from 'mcp-pruner/core/ports/browse.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { fits, type RequestFilters, withCost } from '../../requests.ts';
 import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
-import { Choose } from '../parts/filters.tsx';
+import { Choose, Facet } from '../parts/filters.tsx';
 import { useFilters } from '../route.tsx';
 import { Requests } from './live-requests.tsx';
 import { Start } from './start.tsx';
@@ -148,21 +148,11 @@ function Filter({
   filters: RequestFilters;
   onChange: (change: Readonly<Record<string, string>>) => void;
 }) {
-  const choose = (name: 'project' | 'client' | 'model', any: string, values: readonly string[]) =>
-    values.length > 1 || filters[name] ? (
-      <Choose
-        label={name}
-        any={any}
-        values={values}
-        value={filters[name] ?? ''}
-        onChoose={(value) => onChange({ [name]: value })}
-      />
-    ) : null;
   return (
     <search class="filter">
-      {choose('project', 'all projects', facets.projects)}
-      {choose('client', 'all clients', facets.clients)}
-      {choose('model', 'all models', facets.models)}
+      <Facet name="project" any="all projects" values={facets.projects} value={filters.project} onChange={onChange} />
+      <Facet name="client" any="all clients" values={facets.clients} value={filters.client} onChange={onChange} />
+      <Facet name="model" any="all models" values={facets.models} value={filters.model} onChange={onChange} />
       <Choose
         label="Only requests"
         any="all requests"
