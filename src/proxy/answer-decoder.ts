@@ -80,8 +80,17 @@ export class AnswerDecoder {
     if (this.#stream?.writable) this.#stream.write(bytes);
   }
 
+  /** The waiting bytes in one piece, which they stay. */
+  #joined(): Buffer {
+    const [first] = this.#waiting;
+    if (first !== undefined && this.#waiting.length === 1) return first;
+    const all = Buffer.concat(this.#waiting, this.#size);
+    this.#waiting = [all];
+    return all;
+  }
+
   #takeWaiting(): Buffer {
-    const bytes = Buffer.concat(this.#waiting);
+    const bytes = this.#joined();
     this.#waiting = [];
     this.#size = 0;
     return bytes;
@@ -89,19 +98,20 @@ export class AnswerDecoder {
 
   #giveUp(): void {
     this.#isUnread = true;
-    this.#takeWaiting();
+    this.#waiting = [];
+    this.#size = 0;
   }
 
   /** Opens a decoder if there is memory for it. */
   #open(): void {
-    const start = Buffer.concat(this.#waiting);
+    const start = this.#joined();
     const bytes = this.#windowOf(start);
     const release = bytes === null ? null : this.#windows.tryTake(bytes);
     if (release !== null) this.#opened(start, release);
   }
 
   async #openAtEnd(): Promise<void> {
-    const start = Buffer.concat(this.#waiting);
+    const start = this.#joined();
     const bytes = this.#windowOf(start);
     const release = bytes === null ? null : await this.#windows.take(bytes, PATIENCE_MS);
     if (release !== null) this.#opened(start, release);
