@@ -380,17 +380,15 @@ class WireExchange {
     const body = changed ?? rewritten.received;
     const sinceMs = performance.now();
     return seams.enter({
-      ...{
-        requestId: this.#requestId,
-        project: scope.project,
-        keyId,
-        caller,
-        isSubscription,
-        dialect,
-        purpose,
-        rewritten,
-        path,
-      },
+      requestId: this.#requestId,
+      project: scope.project,
+      keyId,
+      caller,
+      isSubscription,
+      dialect,
+      purpose,
+      rewritten,
+      path,
       client: scope.agent ?? client,
       isQuiet: isOff || this.#isShadow || !modeOf(scope.project).enabled,
       rawHeaders: this.#req.rawHeaders,
