@@ -7,10 +7,34 @@ import { SigningModel } from './signing-upstream.ts';
 import { serverLog } from './texts.ts';
 
 const BUSY = 503;
-const MAX_RETRIES = 20;
+const MAX_ATTEMPTS = 20;
+const RETRY_MS = 500;
 
 /** What a proxy needs so that the turns of a session are cut. */
 export const CUTTING = { MCP_PRUNER_MIN_PRUNE_CHARS: '1000', MCP_PRUNER_MIN_KEEP_LINES: '5' };
+
+interface PatientRequest {
+  readonly url: string;
+  /** See `ClaudeAgent.send`. */
+  readonly calls: readonly string[];
+  readonly attempts: number;
+  readonly onRetry?: () => void;
+}
+
+/** Sends a conversation again after each 503, as real clients do. @throws if anything else is refused, or too often */
+export async function sendPatiently(
+  agent: ClaudeAgent,
+  { url, calls, attempts, onRetry }: PatientRequest,
+): Promise<void> {
+  for (let i = 0; i < attempts; i++) {
+    const { status, text } = await agent.send(url, calls);
+    if (status === 200) return;
+    expect([status, text]).toEqual([BUSY, expect.stringContaining('overloaded_error')]);
+    onRetry?.();
+    await new Promise((resume) => setTimeout(resume, RETRY_MS));
+  }
+  throw new Error('the proxy kept asking for retries');
+}
 
 /**
  * A session at a provider that only answers if everything before its own answers is as it was. Its client waits and
@@ -40,14 +64,7 @@ export class CheckedSession {
   }
 
   async #send(url: string, calls: readonly string[]): Promise<void> {
-    for (let i = 0; i < MAX_RETRIES; i++) {
-      const { status, text } = await this.agent.send(url, calls);
-      if (status === 200) return;
-      expect([status, text]).toEqual([BUSY, expect.stringContaining('overloaded_error')]);
-      this.retries++;
-      await new Promise((resume) => setTimeout(resume, 500));
-    }
-    throw new Error('the proxy kept asking for retries');
+    await sendPatiently(this.agent, { url, calls, attempts: MAX_ATTEMPTS, onRetry: () => this.retries++ });
   }
 
   /** Checks that something is cut in what was sent last, and that a proxy has the lines behind every marker. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { compiled } from '../helpers/built.ts';
-import { CUTTING } from '../helpers/checked-session.ts';
+import { CUTTING, sendPatiently } from '../helpers/checked-session.ts';
 import { ClaudeAgent } from '../helpers/claude-agent.ts';
 import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn } from '../helpers/markers.ts';
@@ -24,6 +24,8 @@ const isLong = process.env.MCP_PRUNER_TEST_LONG === 'true';
 const SOME = { session: { read: 2, write: 3, sync: 2 }, life: { read: 2, write: 2, sync: 1 } };
 /** The short run tries whole lives with the setting that makes all three kinds of calls. */
 const LIVES = isLong ? ['normal', 'full'] : ['full'];
+/** A request is sent again so often while the proxy asks for it. */
+const ATTEMPTS = 100;
 /** No call comes after this one. */
 const EVERY = 99_999_999;
 const EIO = 5;
@@ -97,23 +99,13 @@ class Session {
     this.#number = number;
   }
 
-  /** A question, a call and its result. Retries as clients do after an overloaded error. */
-  async turn(server: ServerProcess): Promise<void> {
+  /** A question, a call and its result. */
+  async turn({ url }: ServerProcess): Promise<void> {
     const seed = 100 * this.#number + ++this.#turns;
     this.#agent.user(`Why does payment ${seed} fail?`);
-    await this.#send(server, [`npm run job${seed}`]);
+    await sendPatiently(this.#agent, { url, calls: [`npm run job${seed}`], attempts: ATTEMPTS });
     this.#agent.results([serverLog(90, seed)]);
-    await this.#send(server, []);
-  }
-
-  async #send(server: ServerProcess, calls: readonly string[]): Promise<void> {
-    for (let i = 0; i < 100; i++) {
-      const { status, text } = await this.#agent.send(server.url, calls);
-      if (status === 200) return;
-      expect([status, text]).toEqual([503, expect.stringContaining('overloaded_error')]);
-      await new Promise((resume) => setTimeout(resume, 500));
-    }
-    throw new Error('the proxy kept asking for retries');
+    await sendPatiently(this.#agent, { url, calls: [], attempts: ATTEMPTS });
   }
 }
 

@@ -161,21 +161,27 @@ it(
   ROUND,
 );
 
+/** Works until a summary would be made, and gets a status for the request that begins the next task. */
+async function overloadedAtSeam(status: number, headers: Record<string, string> = {}): Promise<SeamWorld> {
+  const world = await openWorld();
+  await world.task('Fix the checkout of the shop, please.', 8);
+  let once = true;
+  world.intercept.answer = (request, res) => {
+    if (!once || asksForSummary(request)) return false;
+    once = false;
+    json(res, status, { type: 'error', error: { type: 'overloaded_error', message: '' } }, headers);
+    return true;
+  };
+  world.messages.push({ role: 'user', content: 'Now the invoices: why is the total wrong?' });
+  expect((await world.send()).status).toBe(status);
+  world.messages.pop();
+  return world;
+}
+
 it.each([429, 529])(
   'after a status of %i, no summary is asked for until the time it names',
   async (status) => {
-    const world = await openWorld();
-    await world.task('Fix the checkout of the shop, please.', 8);
-    let once = true;
-    world.intercept.answer = (request, res) => {
-      if (!once || asksForSummary(request)) return false;
-      once = false;
-      json(res, status, { type: 'error', error: { type: 'overloaded_error', message: '' } }, { 'retry-after': '30' });
-      return true;
-    };
-    world.messages.push({ role: 'user', content: 'Now the invoices: why is the total wrong?' });
-    expect((await world.send()).status).toBe(status);
-    world.messages.pop();
+    const world = await overloadedAtSeam(status, { 'retry-after': '30' });
     await world.turn('Now the invoices: why is the total wrong?');
     await world.turn('Show the query.');
     expect(world.asked).toEqual([]);
@@ -189,18 +195,7 @@ it.each([429, 529])(
 it.each([429, 529])(
   'after a status of %i without a time, the next success of the key ends it',
   async (status) => {
-    const world = await openWorld();
-    await world.task('Fix the checkout of the shop, please.', 8);
-    let once = true;
-    world.intercept.answer = (request, res) => {
-      if (!once || asksForSummary(request)) return false;
-      once = false;
-      json(res, status, { type: 'error', error: { type: 'overloaded_error', message: '' } });
-      return true;
-    };
-    world.messages.push({ role: 'user', content: 'Now the invoices: why is the total wrong?' });
-    expect((await world.send()).status).toBe(status);
-    world.messages.pop();
+    const world = await overloadedAtSeam(status);
     expect(world.asked).toEqual([]);
     await world.turn('Now the invoices: why is the total wrong?');
     await world.result('made');
