@@ -39,7 +39,7 @@ export function liveView(call: Call, io: Io): Promise<number> {
     const nameOf = async (id: string): Promise<string> => {
       const title = titles.get(id) ?? (await readTitles(store, [id])).get(id) ?? '';
       if (title !== '') titles.set(id, title); // a conversation is recorded shortly after its first event
-      // ids begin with what their conversations share, and end with what tells them apart
+      // ids begin with what their conversations share, and end with what distinguishes them
       return title === '' ? id.slice(-ID_CHARS) : shortName({ id, title }, NAME_CHARS);
     };
     const print = async (event: StoredEvent): Promise<void> => {

@@ -24,7 +24,7 @@ export interface RequestScope {
   readonly client?: string;
   /** Product name and version, as in `claude-cli/2.1.332`. */
   readonly agent?: string;
-  /** What tells clients apart that name no session: product, title and run; absent or `''` if unknown. */
+  /** Distinguishes clients that name no session: product, title and run; absent or `''` if unknown. */
   readonly origin?: string;
 }
 

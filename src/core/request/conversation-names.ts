@@ -100,7 +100,7 @@ export class ConversationNames {
     this.#ends.set(endKey(project, openerIn(name), contentIdOf(name), keyOf('answer', answerId)), [name]);
   }
 
-  /** Conversations of earlier versions, which did not tell clients apart, go on under their names. */
+  /** Conversations of earlier versions, which did not distinguish clients, go on under their names. */
   #usual(request: NamedRequest): string {
     const { begins, contentId, project, prefixes } = request;
     const usual = usualShownId(contentId, request);
