@@ -1,4 +1,4 @@
-import { Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { ScrollArea, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { useMemo } from 'preact/hooks';
 import type { GraphShown } from '../page-shapes.ts';
 
@@ -23,8 +23,7 @@ export function Drawing({ graph }: { graph: GraphShown }) {
   const height = Math.max(0, ...placed.map(({ y }) => y + NODE.height)) + 2;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section class="scroll drawing" tabIndex={0} aria-label="Graph, drawn">
+      <ScrollArea class="scroll drawing" label="Graph, drawn">
         <svg width={width} height={height} aria-hidden="true">
           {edges.map(({ from, to }) => {
             const [a, b] = [at.get(from), at.get(to)];
@@ -44,7 +43,7 @@ export function Drawing({ graph }: { graph: GraphShown }) {
             </g>
           ))}
         </svg>
-      </section>
+      </ScrollArea>
       {more > 0 && <p class="quiet small">and {more} further nodes</p>}
       <details class="as-table">
         <summary>The same as a table</summary>

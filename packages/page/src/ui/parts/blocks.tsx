@@ -1,4 +1,5 @@
 import { get, messageOf } from 'mcp-pruner/app/page/ui/api.tsx';
+import { ScrollArea } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { say } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useState } from 'preact/hooks';
@@ -27,8 +28,7 @@ const NAMES: Readonly<Record<View, string>> = {
 /** The lines of a text, block by block. Tool output is rendered as text nodes, never parsed as HTML. */
 export function Blocks({ blocks, view, ...shown }: { blocks: readonly Block[]; view: View } & Shown) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class={`lines view-${view}`} dir="ltr" tabIndex={0} aria-label={NAMES[view]}>
+    <ScrollArea class={`lines view-${view}`} dir="ltr" label={NAMES[view]}>
       {view === 'both' && (
         <div class="pair-head" aria-hidden="true">
           <span>Original</span>
@@ -38,7 +38,7 @@ export function Blocks({ blocks, view, ...shown }: { blocks: readonly Block[]; v
       {blocks.map((block) => (
         <OneBlock key={block.lines[0]?.n} block={block} view={view} shown={shown} />
       ))}
-    </section>
+    </ScrollArea>
   );
 }
 

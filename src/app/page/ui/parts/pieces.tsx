@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Failure, failureOf, get } from '../api.tsx';
 import { iso, when } from '../format.tsx';
@@ -179,6 +179,24 @@ export function Time({ ms, children }: { ms: number; children?: ComponentChildre
   );
 }
 
+interface ScrollAreaProps {
+  readonly label: string;
+  readonly class: string;
+  readonly dir?: 'ltr';
+  readonly place?: RefObject<HTMLElement | null>;
+  readonly children: ComponentChildren;
+}
+
+/** A region that scrolls by itself, also by keyboard. */
+export function ScrollArea({ label, place, children, ...attributes }: ScrollAreaProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section {...attributes} tabIndex={0} aria-label={label} ref={place}>
+      {children}
+    </section>
+  );
+}
+
 /** A wide table with its own scrolling, also by keyboard. On a phone, its rows are stacked instead. */
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
   const place = useRef<HTMLElement>(null);
@@ -186,10 +204,9 @@ export function Scroll({ label, children }: { label: string; children: Component
     for (const table of place.current?.querySelectorAll('table') ?? []) stack(table);
   });
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="scroll" tabIndex={0} aria-label={label} ref={place}>
+    <ScrollArea class="scroll" label={label} place={place}>
       {children}
-    </section>
+    </ScrollArea>
   );
 }
 
