@@ -73,20 +73,6 @@ export function requestTimes({ messages, times = [] }: Pick<Recording, 'messages
   return requests;
 }
 
-/** A time as agents write it: ISO 8601 or epoch milliseconds; 0 if it is neither. */
-export function timeOf(value: unknown): number {
-  return (typeof value === 'string' ? Date.parse(value) : Number(value ?? 0)) || 0;
-}
-
-/** One agent's form of recordings. */
-export interface Form {
-  readonly about: string;
-  /** Whether a file of the repository is one. */
-  readonly matches: (path: string) => boolean;
-  /** What a file holds; `[]` where nothing can be read from it. */
-  readonly read: (text: string, path: string) => Recording[];
-}
-
 /** A call of a tool as a message of the model's carries it. */
 export function toolCall(id: string, name: string, args: unknown): Message {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };

@@ -1,16 +1,5 @@
 import type { Message, Recording, Usage } from './conversation.ts';
 
-/** The objects of a file of JSON lines; a line that was cut off is left out. */
-export function entriesOf<Entry>(text: string): Entry[] {
-  return text.split('\n').flatMap((line): Entry[] => {
-    try {
-      return line === '' ? [] : [JSON.parse(line) as Entry];
-    } catch {
-      return [];
-    }
-  });
-}
-
 /** A conversation that is being read: messages in order, answers as they are completed, and what each was billed for. */
 export class Thread {
   readonly messages: Message[] = [];

@@ -5,9 +5,7 @@ import { type Measured, measure } from '../../bench/bill/measure.ts';
 import { SentTexts } from '../../bench/bill/sent-texts.ts';
 import { callsIn, contentOf } from '../../bench/bill/shown.ts';
 import { HEAD as HEADINGS, rowOf } from '../../bench/bill/sums.ts';
-import { claudeCode } from '../../bench/recordings/claude-code.ts';
-import { codex } from '../../bench/recordings/codex.ts';
-import { type Message, type Recording, requestTimes } from '../../bench/recordings/conversation.ts';
+import { type Message, type Recording, requestTimes, type Usage } from '../../bench/recordings/conversation.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { sourceFile } from '../helpers/texts.ts';
 import { FakeProvider, type Piece } from '../ledger/fake-provider.ts';
@@ -45,43 +43,39 @@ const providerOf = (minutes: number, writes = false): FakeProvider =>
   });
 
 const pieceOf = (says: string): Piece => ({ says, tokens: says.length / CHARS_PER_TOKEN });
-const timestamp = (ms: number): string => new Date(ms).toISOString();
 const QUESTION = 'Mend the checkout.';
 const DONE = 'Done.';
 const argsOf = ({ command, args = { command } }: Turn): string => JSON.stringify(args);
 
-/** A session of Codex, billed by a provider that keeps caches for so long. */
-function codexSession(turns: readonly Turn[], cacheMinutes = 5): Recording {
-  const provider = providerOf(cacheMinutes);
+/** A recorded session, billed by a provider that keeps caches for so long; Claude Code pays for writing to them. */
+function sessionOf(turns: readonly Turn[], cacheMinutes = 5, agent = 'Codex'): Recording {
+  const writes = agent === 'Claude Code';
+  const provider = providerOf(cacheMinutes, writes);
+  const pieces = [writes ? SHORT_HEAD : HEAD, pieceOf(QUESTION)];
+  const [messages, times, usage]: [Message[], number[], Usage[]] = [[], [], []];
   let nowMs = START;
-  let total = 0;
-  const pieces = [HEAD, pieceOf(QUESTION)];
-  const entry = (type: string, payload: object) => ({ timestamp: timestamp(nowMs), type, payload });
-  const words = (role: string, text: string) => entry('response_item', { type: 'message', role, content: [{ text }] });
-  const bill = (said: Piece): object => {
-    const { input, read, output } = provider.request('m', pieces, said.tokens, nowMs);
-    total += input ?? 0;
-    const last = { input_tokens: input, cached_input_tokens: read, output_tokens: output };
-    const info = { total_token_usage: { input_tokens: total }, last_token_usage: last };
-    return entry('event_msg', { type: 'token_count', info });
+  const add = (message: Message): number => {
+    times.push(nowMs);
+    return messages.push(message) - 1;
   };
-  const lines: object[] = [entry('session_meta', { id: 's' }), words('user', QUESTION)];
+  const answer = (said: Message, piece: Piece): void => {
+    const bill = provider.request('m', pieces, piece.tokens, nowMs);
+    const [read, written, written1h] = [bill.read ?? 0, bill.written ?? 0, bill.written1h ?? 0];
+    const fresh = (bill.input ?? 0) - read - written;
+    const at = add({ role: 'assistant', ...said });
+    usage.push({ at, fresh, read, written, written1h, output: piece.tokens });
+  };
+  add({ role: 'user', content: QUESTION });
   for (const [i, turn] of turns.entries()) {
-    const { minutes, result } = turn;
-    const call = { type: 'function_call', name: 'shell', arguments: argsOf(turn), call_id: `c${i}` };
     const said = pieceOf(`shell${argsOf(turn)}`);
-    lines.push(entry('response_item', call), bill(said));
-    nowMs += minutes * MINUTE;
-    lines.push(entry('response_item', { type: 'function_call_output', call_id: `c${i}`, output: result }));
-    pieces.push(said, pieceOf(result));
+    const call = { id: `c${i}`, type: 'function', function: { name: 'shell', arguments: argsOf(turn) } };
+    answer({ content: '', tool_calls: [call] }, said);
+    nowMs += turn.minutes * MINUTE;
+    add({ role: 'tool', tool_call_id: `c${i}`, content: turn.result });
+    pieces.push(said, pieceOf(turn.result));
   }
-  lines.push(words('assistant', DONE), bill(pieceOf(DONE)));
-  return recordingIn(codex.read(lines.map((line) => JSON.stringify(line)).join('\n'), ''));
-}
-
-function recordingIn([recording]: readonly Recording[]): Recording {
-  if (recording === undefined) throw new Error('no recording');
-  return recording;
+  answer({ content: DONE }, pieceOf(DONE));
+  return { agent, name: 's', messages, times, usage, outputPrice: writes ? 5 : 8 };
 }
 
 async function measured(recording: Recording, env: Readonly<Record<string, string>> = {}): Promise<Measured> {
@@ -112,7 +106,7 @@ function billOf({ messages, ...recording }: Recording, texts: SentTexts, provide
 
 const dollarsOf = (tokens: number): number => tokens * DOLLARS_PER_TOKEN;
 const paused = (cacheMinutes?: number, ...after: readonly Turn[]): Recording =>
-  codexSession([...readings(14), ...later(40, readings(12, 14)), ...after], cacheMinutes);
+  sessionOf([...readings(14), ...later(40, readings(12, 14)), ...after], cacheMinutes);
 
 describe('the bill of a recorded session with cold caches', () => {
   it.each([
@@ -141,7 +135,7 @@ describe('the bill of a recorded session with cold caches', () => {
 
   it('is the same with and without stashing if no pause is long enough, or no times are recorded', async () => {
     const { times: _, ...untimed } = paused();
-    for (const recording of [codexSession(readings(26)), untimed]) {
+    for (const recording of [sessionOf(readings(26)), untimed]) {
       const [without, cold] = [await measured(recording), await measured(recording, COLD)];
       expect(cold.sums).toEqual(without.sums);
       expect(cold.sums.untimed).toBe(recording === untimed ? 1 : 0);
@@ -167,13 +161,13 @@ describe('the bill of a recorded session with cold caches', () => {
     const quoted = first?.result.split('\n')[3] ?? '';
     const early = { minutes: 1, command: 'edit', result: 'done', args: { old_string: quoted, new_string: 'x' } };
     const turns = [...readings(14), early, ...later(40, readings(12, 14))];
-    const cold = await measured(codexSession(turns), COLD);
+    const cold = await measured(sessionOf(turns), COLD);
     expect(cold.sums).toMatchObject({ steps: 1, recoveries: 0, used: { edits: 1 }, kept: { edits: 1 } });
   });
 
   it('can be lowered further by a context budget', async () => {
     const turns = readings(36).map((turn, i) => ({ ...turn, result: sourceFile(34, i) }));
-    const recording = codexSession([...turns.slice(0, 14), ...later(40, turns.slice(14))]);
+    const recording = sessionOf([...turns.slice(0, 14), ...later(40, turns.slice(14))]);
     const budget = { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '90000' };
     const [cold, both] = [await measured(recording, COLD), await measured(recording, { ...COLD, ...budget })];
     expect(cold.bill.peakAfter).toBeGreaterThan(100_000);
@@ -182,35 +176,6 @@ describe('the bill of a recorded session with cold caches', () => {
     expect(both.sums.compactionsAfter[0]).toBeLessThanOrEqual(cold.sums.compactionsAfter[0] ?? 0);
   });
 });
-
-/** A session of Claude Code, billed by a provider that keeps caches for so long. */
-function claudeSession(turns: readonly Turn[], cacheMinutes = 5): Recording {
-  const provider = providerOf(cacheMinutes, true);
-  const pieces = [SHORT_HEAD, pieceOf(QUESTION)];
-  let nowMs = START;
-  const entry = (type: string, message: object, requestId?: string) => ({
-    ...{ type, timestamp: timestamp(nowMs), sessionId: 's', requestId, message },
-  });
-  const said = (id: string, block: object, piece: Piece): object => {
-    const { input, read, written, output } = provider.request('m', pieces, piece.tokens, nowMs);
-    const [cached, cache] = [read ?? 0, written ?? 0];
-    const hour = { cache_creation: { ephemeral_1h_input_tokens: cacheMinutes > 5 ? cache : 0 } };
-    const caches = { cache_read_input_tokens: cached, cache_creation_input_tokens: cache, ...hour };
-    const usage = { ...caches, output_tokens: output };
-    const fresh = (input ?? 0) - cached - cache;
-    return entry('assistant', { id, content: [block], usage: { ...usage, input_tokens: fresh } }, id);
-  };
-  const lines: object[] = [entry('user', { content: QUESTION })];
-  for (const [i, turn] of turns.entries()) {
-    const piece = pieceOf(`Bash${argsOf(turn)}`);
-    lines.push(said(`a${i}`, { type: 'tool_use', id: `t${i}`, name: 'Bash', input: JSON.parse(argsOf(turn)) }, piece));
-    nowMs += turn.minutes * MINUTE;
-    lines.push(entry('user', { content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: turn.result }] }));
-    pieces.push(piece, pieceOf(turn.result));
-  }
-  lines.push(said('end', { type: 'text', text: DONE }, pieceOf(DONE)));
-  return recordingIn(claudeCode.read(lines.map((line) => JSON.stringify(line)).join('\n'), ''));
-}
 
 describe('a recorded session whose model checks the history', () => {
   const withModel = (recording: Recording, agent: string, model: string): Recording => {
@@ -225,7 +190,7 @@ describe('a recorded session whose model checks the history', () => {
     ['Copilot CLI', 'claude-opus-5', 'Copilot CLI', 1],
   ])('is treated as the product treats it, in a row of its own: %s with %s', async (agent, model, row, steps) => {
     const turns = [...readings(30), ...later(40, readings(6, 30))];
-    const recording = withModel(codexSession(turns), agent, model);
+    const recording = withModel(sessionOf(turns), agent, model);
     expect(rowNameOf(recording)).toBe(row);
     expect((await measured(recording, COLD)).sums.steps).toBe(steps);
   });
@@ -233,7 +198,10 @@ describe('a recorded session whose model checks the history', () => {
 
 describe('a recorded session of Claude Code', () => {
   it('is unchanged after a pause, because its history is checked', async () => {
-    const { sums, bill } = await measured(claudeSession([...readings(30), ...later(10, readings(5, 30))]), COLD);
+    const { sums, bill } = await measured(
+      sessionOf([...readings(30), ...later(10, readings(5, 30))], 5, 'Claude Code'),
+      COLD,
+    );
     expect([sums.steps, bill.after]).toEqual([0, bill.before]);
   });
 });

@@ -118,8 +118,8 @@ export type CutNature =
 
 /**
  * The exchange rate between a share of the size and a share of what the goal needs: at 1, a line is cut if its share of
- * what is needed is estimated to be smaller than its share of the size. Set by hand; `bench -- ruler` and `bench --
- * tool-results` show the effect of other values.
+ * what is needed is estimated to be smaller than its share of the size. Set by hand; `npm run lab -- eval`
+ * shows the effect of other values.
  */
 export interface Boldness {
   /** Maximum per origin, unless the caller explicitly requested the cut. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { firstSet } from '../../../bench/rows/first-set.ts';
-import { secondSet } from '../../../bench/rows/second-set.ts';
 import { explainPlan } from '../../../src/engine/explain.ts';
 import { planPrune } from '../../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../../src/engine/text/lines.ts';
 import type { Hints } from '../../../src/engine/types.ts';
+import { firstSet } from './listings/first-set.ts';
+import { secondSet } from './listings/second-set.ts';
 
 const LIMITS = { maxPruneRatio: 0.9, minKeepLines: 20 };
 const OUTPUT: Hints = { origin: 'command', command: 'opsctl list' };
