@@ -17,11 +17,11 @@ const layers: readonly (readonly string[])[] = [
   ['base', 'errors', 'engine'],
   ['wires'],
   ['core'],
-  ['store', 'backends', 'gc', 'ledger', 'agents', 'config', 'observe'],
+  ['store', 'backends', 'ledger', 'agents', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  ['fleet', 'lab', 'limits', 'page', 'seams', 'sessions', 'team'].map((name) => `packages/${name}`),
+  ['context', 'fleet', 'lab', 'limits', 'page', 'seams', 'sessions', 'team'].map((name) => `packages/${name}`),
 ];
 const ENTRY = layers.length;
 

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { openServices, type Services } from '../../src/app/compose.ts';
 import { openContext } from '../../src/app/context.ts';
 import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
-import { segmentsOf } from '../../src/app/segments.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
@@ -57,7 +56,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
     return '';
   };
   const log = createLog({ level: 'warn', fd: 2, render });
-  const services = openServices(await openContext({ edition, settings, log, version: 'bench', clock }));
+  const services = await openServices(await openContext({ edition, settings, log, version: 'bench', clock }));
   const { store } = services;
   const rewriter = rewriterOf(settings, {
     ...{ store, clock, decisionCache: decisionCacheOf(settings, store, clock) },
@@ -65,7 +64,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
     onFailure: (reason: string, cause: unknown): never => {
       throw new Error(reason, { cause });
     },
-    segments: segmentsOf(services, false),
+    segments: services.context.segments(false),
   });
   const forward = async (recording: Recording, needs: Needs, perToken: number): Promise<SentTexts> => {
     const player = new Player({ services, rewriter, recording, perToken });
@@ -76,7 +75,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
       await player.send(time);
       clock.now = time.answeredMs;
       for (const { from } of lost(time.at)) await player.recover(from, time.at);
-      await services.cold.books.flush();
+      await services.context.flush?.();
       if (failures.length > 0) throw new Error(failures.join(''));
     }
     return player.texts;
@@ -146,12 +145,7 @@ class Player {
     this.#note(at, rewritten);
     const about = { requestId: scope.requestId, project, wire, forwardedOriginal: false };
     const facts = endedFacts(factsOf(rewritten, about), answeredMs, this.#usageAt(at));
-    services.cold.books.answered({
-      facts,
-      atMs: answeredMs,
-      tookMs: answeredMs - arrivedMs,
-      isLocal: services.cold.isLocal(wire),
-    });
+    services.context.cold.answered({ facts, atMs: answeredMs, tookMs: answeredMs - arrivedMs, wire });
   }
 
   /** What the provider reported. The cache of what was sent instead is as warm. */

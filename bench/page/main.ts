@@ -5,12 +5,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { Agent } from '../../packages/context/test/agent.ts';
 import { browserPath, launch } from '../../packages/page/test/browser.ts';
 import { fillStore } from '../../packages/page/test/material.ts';
 import { addMonth } from '../../packages/page/test/month.ts';
 import { openStage, type Stage } from '../../packages/page/test/stage.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
-import { Agent } from '../../test/gc/agent.ts';
 import { serverLog } from '../../test/helpers/texts.ts';
 
 const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();

@@ -10,9 +10,6 @@ import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
 import type { BudgetGate } from '../core/ports/budgets.ts';
 import type { Recall } from '../core/recall/recall.ts';
-import { stashId } from '../core/segments/text-segments.ts';
-import { verifiedHistoryProject } from '../core/segments/verified-history-project.ts';
-import { ContextGc } from '../gc/context-gc.ts';
 import type { LearnedThresholds } from '../ledger/compactions.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
@@ -20,9 +17,8 @@ import { IDEMPOTENCY_TTL_MS, Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
-import { type Cold, openCold } from './cold.ts';
 import type { Base, Context } from './context.ts';
-import { partTools } from './guest.ts';
+import { type ContextGuest, type ContextView, partTools } from './guest.ts';
 import { type LedgerCounters, openLedger } from './ledger.ts';
 import { type Observers, openObservers, openRecall } from './observers.ts';
 import { decisionCacheOf } from './pipeline.ts';
@@ -40,7 +36,8 @@ export interface Services extends Context, Observers {
   readonly ownPruner: Pruner;
   /** Scheduler of long work on the main thread. */
   readonly turns: Turns;
-  readonly contextGc: ContextGc;
+  readonly context: ContextGuest;
+  readonly contextGc: ContextView;
   /** The ledger: costs of requests, and effects of pruning. */
   readonly ledger: Ledger;
   /** See `OpenLedger.ledgerStarted`. */
@@ -54,8 +51,6 @@ export interface Services extends Context, Observers {
   readonly projectBook: ProjectBook;
   /** Searches stored results. */
   readonly recall: Recall;
-  /** Puts old results aside while the provider's cache is cold. */
-  readonly cold: Cold;
   /** Budgets of keys and projects; `null` until all guests are open. */
   readonly budgets: () => BudgetGate | null;
   budgetsAre(gate: BudgetGate): void;
@@ -72,20 +67,28 @@ let isWarm = false;
 /**
  * Builds the services over a context. A new service needs a field in `Services`, a line here, and a line in `close`.
  */
-export function openServices(
+export async function openServices(
   context: Context,
   countPruned?: (result: PruneTextResult) => void,
   counters?: LedgerCounters,
-): Services {
+): Promise<Services> {
   const { store, events } = context;
   const deciding = openDeciding(context);
   const { scorer, turns, decider, decisionCache } = deciding;
-  const watches = openObservers(context, turns, counters);
-  const { flushSeen } = watches;
-  const contextGc = openContextGc(context, flushSeen);
   const { ledger, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
-  const cold = openCold({ ...context, projectBook }, (sums) => ledger.count(sums));
+  const openContextGc = await context.edition.contextGc();
+  const contextGuest = openContextGc(context, {
+    projectBook,
+    count: (sums) => ledger.count(sums),
+    ratesOf(model) {
+      const price = prices.of(model, context.clock.nowMs());
+      return price && { read: price.read, write: Math.max(price.write5m, price.input) };
+    },
+  });
+  const { cold } = contextGuest;
+  const watches = openObservers(context, [contextGuest], turns, counters);
+  const { flushSeen } = watches;
   const upkeep = openUpkeep(context, projectBook);
   let budgets: BudgetGate | null = null;
   const onPruned = (result: PruneTextResult): void => {
@@ -98,10 +101,10 @@ export function openServices(
     decisionCache,
     turns,
     onPruned,
-    ...openPruners({ ...context, decisionCache, scorer, ledger, cold, onPruned }),
-    cold,
+    ...openPruners({ ...context, decisionCache, scorer, ledger, context: contextGuest, onPruned }),
     ...watches,
-    contextGc,
+    context: contextGuest,
+    contextGc: contextGuest.over(context, flushSeen),
     ledger,
     ledgerStarted,
     prices,
@@ -180,10 +183,10 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
 
 /** @param own - assigns originals to the caller's project */
 export function openPruners(
-  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'cold' | 'onPruned'>,
+  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'context' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
-  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, cold, onPruned } = parts;
+  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, context, onPruned } = parts;
   const open = (openedScorer: OpenScorer | null): Services['pruner'] => {
     const plain = createPruner({
       store,
@@ -198,26 +201,12 @@ export function openPruners(
     return prunerWithLedger(logged, {
       recovered(pruneId, tokens) {
         ledger.recovered(pruneId, tokens);
-        cold.books.recovered([pruneId]);
+        context.cold.recovered([pruneId]);
       },
     });
   };
   const pruner = open(scorer);
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
-}
-
-/** @param flush - flushes pending observations of requests */
-export function openContextGc({ store, failures, clock }: Context, flush: () => Promise<void>): ContextGc {
-  const onFailure = failures.of('segments');
-  return new ContextGc({
-    store: store.segments,
-    events: store,
-    clock,
-    flush,
-    stashId,
-    verifiedHistoryProject,
-    onFailure,
-  });
 }
 
 export function openResources({ edition, store, events }: Context): Resources {

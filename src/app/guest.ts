@@ -1,10 +1,15 @@
 import type { RequestListener } from 'node:http';
+import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings, SettingTable } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { Budget, OverBudget } from '../core/ports/budgets.ts';
+import type { ColdReports, ContextActions } from '../core/ports/context-gc.ts';
 import type { OnEnded } from '../core/ports/guest.ts';
+import type { SumGroup } from '../core/ports/ledger-store.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { SeamSeat } from '../core/ports/seams.ts';
+import type { Observer } from '../core/ports/seen.ts';
+import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
@@ -16,6 +21,7 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { Side } from '../store/move/tables.ts';
 import type { PartTables } from '../store/part-tables.ts';
 import type { Services } from './compose.ts';
+import type { Context } from './context.ts';
 import type { OpenView, View, ViewParts } from './mounts.ts';
 import type { Answer } from './page/answers.ts';
 
@@ -101,6 +107,10 @@ export interface Guest {
   readonly direct?: SeamSeat;
   /** After the answer, never before. */
   readonly ended?: OnEnded;
+  /** Gets the new messages of requests, after they were forwarded. */
+  readonly sees?: Observer;
+  /** Writes what was seen so far. Never rejects. */
+  readonly flush?: () => Promise<void>;
   /** Access keys: who owns the stored data of requests, and budgets of keys. */
   readonly access?: Access;
   /** Limits of subscriptions. */
@@ -127,6 +137,33 @@ export interface Limits {
   usedBy(requestIds: readonly string[], sinceMs: number): Promise<RunFigures['limits']>;
 }
 
+/** Context GC, as the pipeline, the page and the tools use it. */
+export interface ContextGuest extends Guest {
+  readonly cold: ColdReports;
+  /** Ports of the pipeline. @param hasProjects - whether events belong to projects */
+  segments(hasProjects: boolean): SegmentPorts;
+  /**
+   * Operations on the segments that a viewer may see.
+   *
+   * @param flush - writes everything seen so far
+   */
+  over(viewed: Pick<Context, 'store'>, flush: () => Promise<void>): ContextView;
+}
+
+export interface ContextView {
+  readonly gc: ContextActions;
+  readonly tools: readonly Tool[];
+}
+
+/** What context GC needs besides the context. */
+export interface ContextParts {
+  readonly projectBook: ProjectBook;
+  /** Adds to sums of the ledger. */
+  count(sums: readonly SumGroup[]): void;
+  /** Prices of cache reads and writes of a model; `null` without a price. */
+  ratesOf(model: string): { readonly read: number; readonly write: number } | null;
+}
+
 /** The open guest that has a member; `undefined` if none is open. */
 export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member: K): Guest[K] | undefined {
   return guests.find((guest) => guest[member] !== undefined)?.[member];
@@ -135,6 +172,8 @@ export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member
 /** The optional parts of a program, passed in by its entry point. */
 export interface Edition {
   readonly settings: SettingTable;
+  /** Loads the guest that every server opens before all others. */
+  readonly contextGc: () => Promise<(context: Context, parts: ContextParts) => ContextGuest>;
   /** Parts, in the order in which their doors admit requests. */
   readonly parts: readonly Part[];
   /** Builds the page over the services; files load with the first request. If absent, there is no page. */

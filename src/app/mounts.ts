@@ -27,7 +27,7 @@ import type { LoopGuard } from '../proxy/upstream/headers.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 import type { StoreHandle } from '../store/handle.ts';
-import { openContextGc, openIdempotency, openPruners, openResources, type Services } from './compose.ts';
+import { openIdempotency, openPruners, openResources, type Services } from './compose.ts';
 import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { Guest, Rows } from './guest.ts';
@@ -167,8 +167,8 @@ function viewPartsOf(
   const narrowed = {
     ...context,
     ...openPruners(context, own),
-    contextGc: openContextGc(context, parts.flushSeen),
-    recall: openRecall(context, parts.flushSeen, parts.cold),
+    contextGc: parts.context.over(context, parts.flushSeen),
+    recall: openRecall(context, parts.flushSeen, parts.context.cold),
     resources: openResources(context),
     idempotency: openIdempotency(context),
     isNarrow: true,

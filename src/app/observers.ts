@@ -1,16 +1,14 @@
 import { CompactionWatch } from '../core/compactions/watch.ts';
 import type { Turns } from '../core/decide/turns.ts';
+import type { ColdReports } from '../core/ports/context-gc.ts';
 import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
 import { ResultWriter } from '../core/recall/writer.ts';
 import { SeenReader } from '../core/seen/reader.ts';
-import { SegmentObserver } from '../core/segments/observer.ts';
-import { stashId } from '../core/segments/text-segments.ts';
-import { DirectiveBook } from '../gc/directive-book.ts';
-import { Recorder } from '../gc/recorder.ts';
+import { DirectiveBook } from '../core/segments/directive-book.ts';
 import { packTextLater } from '../store/text-codec.ts';
-import type { Cold } from './cold.ts';
 import type { Context } from './context.ts';
+import type { Guest } from './guest.ts';
 import type { LedgerCounters } from './ledger.ts';
 import { findSettingsOf } from './pipeline.ts';
 
@@ -22,12 +20,13 @@ export interface Observers {
   readonly flushSeen: () => Promise<void>;
 }
 
-export function openObservers(context: Context, turns: Turns, counters: LedgerCounters | undefined): Observers {
-  const { settings, store, failures, clock, behind } = context;
-  const recorder = new Recorder({
-    ...{ store: store.segments, clock, stashId, behind, onFailure: failures.of('segments') },
-    keepsOpenings: settings.conversationTitles,
-  });
+export function openObservers(
+  context: Context,
+  guests: readonly Guest[],
+  turns: Turns,
+  counters: LedgerCounters | undefined,
+): Observers {
+  const { settings, store, failures, clock } = context;
   const keeper = openKeeper(context);
   const compactions = new CompactionWatch({
     store: store.compactions,
@@ -37,13 +36,13 @@ export function openObservers(context: Context, turns: Turns, counters: LedgerCo
   });
   const seen = new SeenReader({
     find: findSettingsOf(settings),
-    observers: [new SegmentObserver(recorder), keeper, compactions],
+    observers: [...guests.flatMap(({ sees }) => sees ?? []), keeper, compactions],
     turns,
     onFailure: failures.of('segments'),
   });
   const flushSeen = async (): Promise<void> => {
     await seen.flush();
-    await Promise.all([recorder.flush(), keeper.flush(), compactions.flush()]);
+    await Promise.all([...guests.map((guest) => guest.flush?.()), keeper.flush(), compactions.flush()]);
   };
   return { seen, flushSeen };
 }
@@ -59,7 +58,7 @@ function openKeeper({ settings, store, failures, clock, behind }: Context): Resu
   });
 }
 
-export function openRecall({ store }: Context, flush: () => Promise<void>, cold: Cold): Recall {
-  const onHits = (pruneIds: readonly string[]): void => cold.books.recovered(pruneIds);
+export function openRecall({ store }: Context, flush: () => Promise<void>, cold: ColdReports): Recall {
+  const onHits = (pruneIds: readonly string[]): void => cold.recovered(pruneIds);
   return new Recall({ store: store.recall, flush, onHits });
 }

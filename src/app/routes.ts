@@ -58,7 +58,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     hasAlarm: () => wires.savings.alarm !== null,
     ofParts: () => opened.flatMap(({ rows }) => rows.gauges ?? []),
   });
-  const services = openServices(context, (result) => countPruned(metrics, result), {
+  const services = await openServices(context, (result) => countPruned(metrics, result), {
     onBilled: (turn) => {
       metrics.billed(turn);
       budgets.add(turn);

@@ -132,7 +132,7 @@ async function openProduct(
     import('./guest.ts'),
     import('./tools.ts'),
   ]);
-  const services = openServices(await openContext(base));
+  const services = await openServices(await openContext(base));
   const faces = facesOf(tools);
   const door = await openDoor(base);
   const place = { url: door && (() => door.url), faces, mayStart: true };

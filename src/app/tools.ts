@@ -4,8 +4,6 @@ import type { PartTools } from '../mcp/part-tools.ts';
 import { resourceCapabilities, resourceMethods, withoutResources } from '../mcp/resource-methods.ts';
 import type { Method } from '../mcp/server.ts';
 import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
-import { contextGcPinTool, contextGcPruneTool, contextGcUnpinTool } from '../mcp/tools/context-gc.ts';
-import { contextGcAnalyzeTool } from '../mcp/tools/context-gc-analyze.ts';
 import { eventsWatchTool } from '../mcp/tools/events-watch.ts';
 import { healthTool } from '../mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
@@ -69,12 +67,7 @@ const families: readonly ((parts: Parts) => readonly Tool[])[] = [
     eventsWatchTool(resources),
   ],
   ({ pruner }) => [pruneBatchTool(pruner), recoverBatchTool(pruner)],
-  ({ contextGc }) => [
-    contextGcAnalyzeTool(contextGc),
-    contextGcPruneTool(contextGc),
-    contextGcPinTool(contextGc),
-    contextGcUnpinTool(contextGc),
-  ],
+  ({ contextGc }) => contextGc.tools,
 ];
 
 /** Tools (besides those of parts) that accept an `idempotency_key` if idempotency is on: mutating and batch tools. */

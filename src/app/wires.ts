@@ -43,7 +43,6 @@ import { type Guest, memberOf } from './guest.ts';
 import { openHeads, openLane } from './lane.ts';
 import { OwnRecordsFile } from './own-records.ts';
 import { findSettingsBy, rewriterOf } from './pipeline.ts';
-import { segmentsOf } from './segments.ts';
 import { openOwnFile, storeWaitOf } from './store.ts';
 
 /** Handling of model requests: routes, counters and shutdown. */
@@ -96,7 +95,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const ended: OnEnded = (exchange) => {
     for (const listener of listeners) listener(exchange);
   };
-  const { settings, events, clock, log, failures, ledger, cold } = services;
+  const { settings, events, clock, log, failures, ledger, context } = services;
   const nextId = requestIds(clock);
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -106,7 +105,8 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const savings = savingWatch(services);
   const runs = new RunBook();
   const reporter = new Reporter({
-    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, cold, ended },
+    ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, ended },
+    cold: context.cold,
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -310,7 +310,7 @@ async function handlerOptions(
       shortTools: await openShortTools(services, owners),
       ownRecords,
       traces,
-      segments: segmentsOf(services, owners !== undefined),
+      segments: services.context.segments(owners !== undefined),
       answers: keptAnswers(store.records, IDEMPOTENCY_TTL_MS),
       owners,
     }),

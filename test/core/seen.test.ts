@@ -1,3 +1,5 @@
+import { SegmentObserver } from '@mcp-pruner/context/observer.ts';
+import { Recorder } from '@mcp-pruner/context/recorder.ts';
 import { describe, expect, it } from 'vitest';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { Observer, Seen, SeenRequestHead } from '../../src/core/ports/seen.ts';
@@ -6,9 +8,7 @@ import { ResultWriter } from '../../src/core/recall/writer.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
-import { SegmentObserver } from '../../src/core/segments/observer.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
-import { Recorder } from '../../src/gc/recorder.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { allocatedBytes } from '../helpers/allocated.ts';
 import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';

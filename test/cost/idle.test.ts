@@ -29,7 +29,7 @@ describe('an idle server', () => {
       version: '0.0.0-test',
       clock: { nowMs: () => performance.now() },
     });
-    const services = openServices(context);
+    const services = await openServices(context);
     await services.projectBook.start();
     await vi.advanceTimersByTimeAsync(SECONDS * 1_000);
     // the start may have left work for later

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Agent } from '../../packages/context/test/agent.ts';
 import { readNewest } from '../../src/cli/report/conversations.ts';
 import { pruneIdsIn } from '../../src/core/hash.ts';
 import type { LedgerReport } from '../../src/core/ports/ledger-report.ts';
@@ -9,7 +10,6 @@ import { pricesOf } from '../../src/ledger/installed-prices.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { reportOf } from '../../src/ledger/report.ts';
 import { run } from '../cli/fake-io.ts';
-import { Agent } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { makeStore } from '../helpers/new-store.ts';

@@ -1,8 +1,8 @@
+import { ContextGc } from '@mcp-pruner/context/context-gc.ts';
 import { describe, expect, it } from 'vitest';
+import { Agent } from '../../packages/context/test/agent.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
-import { ContextGc } from '../../src/gc/context-gc.ts';
-import { Agent } from '../gc/agent.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';

@@ -1,5 +1,5 @@
 import { type Answer, bodyOf, InvalidRequest, name, pruneId } from 'mcp-pruner/app/page/answers.ts';
-import type { Outcome } from 'mcp-pruner/gc/context-gc.ts';
+import type { Outcome } from 'mcp-pruner/core/ports/context-gc.ts';
 import { z } from 'zod';
 import type { PageParts } from './views.ts';
 

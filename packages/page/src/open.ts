@@ -24,7 +24,7 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
         clock,
         onSignedIn: signInsOf(parts),
       }),
-    ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
+    ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc.gc },
     flush: async () => {
       await Promise.all([flushSeen(), events.flush()]);
     },

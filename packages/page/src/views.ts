@@ -5,6 +5,7 @@ import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Pruner } from 'mcp-pruner/core/calls/api.ts';
 import type { BrowseStore, SeriesQuery } from 'mcp-pruner/core/ports/browse.ts';
 import type { ColdStashReport } from 'mcp-pruner/core/ports/cold-report.ts';
+import type { ContextActions } from 'mcp-pruner/core/ports/context-gc.ts';
 import type { ContextReport, Threshold } from 'mcp-pruner/core/ports/context-report.ts';
 import type { LedgerReader, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
@@ -14,7 +15,6 @@ import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
 import { MAX_HITS, type Recall, type RecallAnswer } from 'mcp-pruner/core/recall/recall.ts';
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
-import type { ContextGc } from 'mcp-pruner/gc/context-gc.ts';
 import type { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
 import { firstLine } from './conversations.ts';
 import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
@@ -141,7 +141,7 @@ export interface PageParts {
   /** Calls the listener when this process has written events. The returned function unsubscribes. */
   readonly onWritten: (listener: () => void) => () => void;
   readonly pruner: Pick<Pruner, 'recover'>;
-  readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
+  readonly contextGc: ContextActions;
   readonly ledger: LedgerReader;
   /** The active no-savings alarm, or `null`. */
   readonly savingAlarm: () => SavingAlarm | null;

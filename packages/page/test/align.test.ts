@@ -1,10 +1,10 @@
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
 import { describe, expect, it } from 'vitest';
-import { Agent } from '../../../test/gc/agent.ts';
 import { json, startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { serverLog } from '../../../test/helpers/texts.ts';
 import { until } from '../../../test/helpers/until.ts';
+import { Agent } from '../../context/test/agent.ts';
 import type { ConversationPage, TimelineShown } from '../src/shapes.ts';
 import { alignedRequests } from '../src/ui/parts/align.ts';
 

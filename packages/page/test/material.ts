@@ -4,8 +4,8 @@ import type { LedgerSum } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { encodeBody } from 'mcp-pruner/store/decision-codec.ts';
 import { sqliteDriver } from 'mcp-pruner/store/sqlite/driver.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
-import { Agent } from '../../../test/gc/agent.ts';
 import { serverLog, sourceFile } from '../../../test/helpers/texts.ts';
+import { Agent } from '../../context/test/agent.ts';
 import { seedLedger } from './month.ts';
 import type { Stage } from './stage.ts';
 

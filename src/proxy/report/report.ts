@@ -1,12 +1,12 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { CONNECTION_RUN } from '../../core/event-log.ts';
+import type { ColdReports } from '../../core/ports/context-gc.ts';
 import type { EndedExchange, OnEnded } from '../../core/ports/guest.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
-import type { LedgerSink, RequestFacts } from '../../core/ports/request-facts.ts';
+import type { LedgerSink } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
-import type { ProviderName } from '../../wires/providers/facts.ts';
 import { type RequestContext, senderOf } from '../request-context.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
@@ -15,19 +15,6 @@ import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
-
-/** Records answers for the detection of cold caches. */
-interface ColdReports {
-  readonly books: {
-    answered(request: {
-      readonly facts: RequestFacts;
-      readonly atMs: number;
-      readonly tookMs: number;
-      readonly isLocal: boolean;
-    }): number;
-  };
-  isLocal(wire: string, cloud?: ProviderName): boolean;
-}
 
 export interface ReporterOptions {
   readonly log: Log;
@@ -40,7 +27,7 @@ export interface ReporterOptions {
   /** Counts changed histories reported by providers. */
   readonly prefixBreaks?: PrefixBreaks;
   /** Records results put aside at cold moments. */
-  readonly cold?: ColdReports | undefined;
+  readonly cold?: Pick<ColdReports, 'answered'> | undefined;
   /** Raises an alarm if savings stop. */
   readonly savings?: Pick<SavingWatch, 'record' | 'unread'>;
   /** Counts requests by agent run. */
@@ -180,7 +167,7 @@ export class Reporter {
   #noteAnswer({ facts, wire, cloud, upstreamError, totalMs }: RequestReport, atMs: number): number {
     const { cold } = this.#options;
     if (!cold || !facts || upstreamError !== null) return 0;
-    return cold.books.answered({ facts, atMs, tookMs: totalMs, isLocal: cold.isLocal(wire, cloud) });
+    return cold.answered({ facts, atMs, tookMs: totalMs, wire, cloud });
   }
 
   /** Reports a changed history that the provider detected. */

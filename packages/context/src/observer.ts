@@ -1,0 +1,57 @@
+import type { Observer, Seen, SeenRequestHead, SegmentsHead } from 'mcp-pruner/core/ports/seen.ts';
+import type { ReadSegment, SegmentNotes } from 'mcp-pruner/core/ports/segments.ts';
+import { openingOf } from 'mcp-pruner/core/segments/opening.ts';
+import { ReportedBodies } from 'mcp-pruner/core/segments/reported-bodies.ts';
+
+/** Records segments of requests as facts. A segment's text is released as soon as the facts are extracted. */
+export class SegmentObserver implements Observer {
+  readonly #notes: SegmentNotes;
+  readonly #reported = new ReportedBodies();
+  /** The request being processed, and its segments so far. */
+  #request: SeenRequestHead | null = null;
+  #segments: ReadSegment[] = [];
+  #opening = '';
+  #from = 0;
+
+  constructor(notes: SegmentNotes) {
+    this.#notes = notes;
+  }
+
+  newFrom({ first, prefixes, messages, segments, conversationId }: SeenRequestHead): number {
+    if (segments === null || segments.hasOnlyBegun) return messages;
+    return first > 0 ? first : this.#reported.firstNew(keyOf(conversationId, segments), prefixes);
+  }
+
+  see({ request, messages, isLast }: Seen): void {
+    if (this.#request !== request) {
+      this.#request = request;
+      this.#segments = [];
+      this.#opening = '';
+      this.#from = messages[0]?.index ?? 0;
+    }
+    for (const { segments } of messages) {
+      if (this.#from === 0 && this.#opening === '') this.#opening = openingOf(segments);
+      for (const segment of segments) this.#segments.push(this.#notes.read(segment));
+    }
+    if (isLast) this.#note(request);
+  }
+
+  #note({ conversationId, messages, prefixes, first, segments: head }: SeenRequestHead): void {
+    const segments = this.#segments;
+    this.#request = null;
+    this.#segments = [];
+    if (head === null) return;
+    if (first === 0) this.#reported.add(keyOf(conversationId, head), prefixes);
+    const { project, client, task } = head.scope;
+    this.#notes.note({
+      task: task || conversationId,
+      opening: this.#opening,
+      whole: this.#from === 0,
+      ...{ project, client, conversationId, messages, segments },
+    });
+  }
+}
+
+function keyOf(conversationId: string, { scope, version }: SegmentsHead): string {
+  return [conversationId, scope.task, version, scope.project].join(' ');
+}
