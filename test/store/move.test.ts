@@ -1,5 +1,4 @@
-import type { FleetStore } from '@mcp-pruner/fleet/ports.ts';
-import { StoredFleet } from '@mcp-pruner/fleet/tables/fleet-store.ts';
+import { FleetStore } from '@mcp-pruner/fleet/tables/fleet-store.ts';
 import { openPostgresSide } from '@mcp-pruner/team/postgres/move-side.ts';
 import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
@@ -51,7 +50,7 @@ async function fill(store: StoreHandle): Promise<void> {
     set: [{ segment: 's1', action: 'pin', scope: '', upTo: -1 }],
     clear: [],
   });
-  await fillFleet(new StoredFleet(store.sql));
+  await fillFleet(new FleetStore(store.sql));
   await sweepAll(store);
 }
 
@@ -111,7 +110,7 @@ async function seen(store: StoreHandle): Promise<unknown> {
     reply: await store.records.claimReply('tool', 'key', 'hash', 1),
     segments: await store.segments.segments(conversation, { limit: 10 }),
     directives: (await store.segments.directives('p'))?.directives,
-    fleet: await seenOfFleet(new StoredFleet(store.sql)),
+    fleet: await seenOfFleet(new FleetStore(store.sql)),
   };
 }
 

@@ -1,25 +1,15 @@
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';
-import type { BoardStore } from './ports/board.ts';
-import type { ChildStore } from './ports/children.ts';
-import type { GraphStore } from './ports/graphs.ts';
 
 export type * from './ports/board.ts';
 export type * from './ports/children.ts';
 export type * from './ports/graphs.ts';
-
-/**
- * The store of the fleet. Every method is one transaction including its events, and may reject with `StoreUnavailable`.
- */
-export interface FleetStore {
-  readonly graphs: GraphStore;
-  readonly board: BoardStore;
-  readonly field: FieldStore;
-  readonly children: ChildStore;
-  readonly plans: PlanStore;
-  readonly contracts: ContractStore;
-  /** Records events without a change through the stores above. */
-  record(events: readonly FleetEvent[]): Promise<void>;
-}
+export type { BoardStore } from './tables/board.ts';
+export type { ChildStore } from './tables/children.ts';
+export type { ContractStore } from './tables/contracts.ts';
+export type { FieldStore } from './tables/field.ts';
+export type { FleetStore } from './tables/fleet-store.ts';
+export type { GraphStore } from './tables/graphs.ts';
+export type { PlanStore } from './tables/plans.ts';
 
 export interface ContractRecord {
   readonly callId: string;
@@ -30,21 +20,6 @@ export interface ContractRecord {
   readonly completedMs: number | null;
   readonly agentId: string;
   readonly body: Readonly<Record<string, unknown>>;
-}
-
-export interface ContractStore {
-  /** Makes an award. `decide` gets the number of open awards per agent, and must be pure: it may be called again. */
-  announce(
-    decide: (
-      openAwards: ReadonlyMap<string, number>,
-      nowMs: number,
-    ) => {
-      readonly record: ContractRecord;
-      readonly events: readonly FleetEvent[];
-    },
-  ): Promise<ContractRecord>;
-  get(callId: string): Promise<ContractRecord | null>;
-  complete(callId: string, events: (record: ContractRecord) => readonly FleetEvent[]): Promise<ContractRecord | null>;
 }
 
 export type PlanState = 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
@@ -65,18 +40,6 @@ export interface PlanRecord {
   readonly instanceId: string;
 }
 
-export interface PlanStore {
-  /** Writes a new run, replacing an ended run with the same id; `null` if that run is still in progress. */
-  begin(record: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null>;
-  /** Updates a run, and deletes the oldest ended runs beyond `atMost`. */
-  save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void>;
-  get(runId: string): Promise<PlanRecord | null>;
-  /** Unfinished runs; with `opId`, only of that operation. */
-  open(opId?: string): Promise<readonly PlanRecord[]>;
-  /** The newest run of an operation. */
-  byOperation(opId: string): Promise<PlanRecord | null>;
-}
-
 export interface StoredPoint {
   readonly nodeId: string;
   readonly type: string;
@@ -87,25 +50,6 @@ export interface StoredPoint {
 export interface PointChange {
   readonly point: StoredPoint;
   readonly nodeTotal: { readonly nodeId: string; readonly intensity: number; readonly updatedAt: number };
-}
-
-/** Store of a pheromone field. */
-export interface FieldStore {
-  /** Adds to intensities, all or none; `null` if there is no room. */
-  mark(
-    marks: readonly { readonly nodeId: string; readonly type: string; readonly intensity: number }[],
-    events: (change: PointChange) => readonly FleetEvent[],
-  ): Promise<readonly PointChange[] | null>;
-  /**
-   * Replaces every point by the result of `change`, a few hundred per transaction; points with intensity 0 are deleted.
-   *
-   * @param change - must be pure, because it may be called again; several applications must equal one
-   */
-  update(
-    change: (point: StoredPoint, nowMs: number) => StoredPoint,
-    events: (change: PointChange) => readonly FleetEvent[],
-  ): Promise<readonly PointChange[]>;
-  points(): Promise<{ readonly points: readonly StoredPoint[]; readonly atMs: number }>;
 }
 
 /** An event of the fleet; the store adds its time. */

@@ -2,14 +2,13 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { aChild } from '../../../test/contract/fleet-store.suite.ts';
 import { manualClock } from '../../../test/contract/store.suite.ts';
 import { openStore, tempPath } from '../../../test/store/helpers.ts';
-import type { FleetStore } from '../src/ports.ts';
-import { StoredFleet } from '../src/tables/fleet-store.ts';
+import { FleetStore } from '../src/tables/fleet-store.ts';
 import { childrenOn, FakeMachine, PID } from './fake-machine.ts';
 
 const clock = manualClock();
 
 async function fleetStore(): Promise<FleetStore> {
-  const store = new StoredFleet(openStore(tempPath(), { clock }).sql);
+  const store = new FleetStore(openStore(tempPath(), { clock }).sql);
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
   return store;
 }

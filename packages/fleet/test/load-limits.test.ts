@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../test/contract/store.suite.ts';
 import { openStore, tempPath } from '../../../test/store/helpers.ts';
-import { StoredFleet } from '../src/tables/fleet-store.ts';
+import { FleetStore } from '../src/tables/fleet-store.ts';
 import { childrenOn, FakeMachine } from './fake-machine.ts';
 
 const SECOND_MS = 1_000;
 
 async function startLimited(machine: FakeMachine) {
   const clock = manualClock();
-  const children = childrenOn('here', new StoredFleet(openStore(tempPath(), { clock }).sql), clock, machine);
+  const children = childrenOn('here', new FleetStore(openStore(tempPath(), { clock }).sql), clock, machine);
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
   await children.open();
   const limits = { cpu_percent: 50 };

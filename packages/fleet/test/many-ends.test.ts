@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../test/contract/store.suite.ts';
 import { openStore, tempPath } from '../../../test/store/helpers.ts';
-import { StoredFleet } from '../src/tables/fleet-store.ts';
+import { FleetStore } from '../src/tables/fleet-store.ts';
 import { childrenOn, FakeMachine } from './fake-machine.ts';
 
 /** Its process takes a moment to end. */
@@ -17,7 +17,7 @@ it('many callers that wait for a child to end cause no leak warning', async () =
   const onWarning = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', onWarning);
   const clock = manualClock();
-  const children = childrenOn('here', new StoredFleet(openStore(tempPath(), { clock }).sql), clock, new SlowMachine());
+  const children = childrenOn('here', new FleetStore(openStore(tempPath(), { clock }).sql), clock, new SlowMachine());
   await children.open();
   await children.create({ child_id: 'c', command: process.execPath }, {}, { childId: null });
   const ends = await Promise.all(Array.from({ length: 15 }, () => children.cancel('c', 2_000)));

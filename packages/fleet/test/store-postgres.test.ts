@@ -11,7 +11,7 @@ import {
 import { manualClock } from '../../../test/contract/store.suite.ts';
 import { afterwards } from '../../../test/helpers/afterwards.ts';
 import { hasPostgres, newDatabase, sharedDatabase } from '../../../test/helpers/postgres.ts';
-import { StoredFleet } from '../src/tables/fleet-store.ts';
+import { FleetStore } from '../src/tables/fleet-store.ts';
 
 async function openAt(url: string, clock = manualClock()): Promise<PostgresStore> {
   const store = openPostgresStore({
@@ -34,7 +34,7 @@ describe.skipIf(!hasPostgres)('the fleet store on PostgreSQL', () => {
     const clock = manualClock();
     const store = await openAt(await emptyDatabase(), clock);
     return {
-      store: new StoredFleet(store.sql),
+      store: new FleetStore(store.sql),
       clock,
       events: () => store.events({ fromSeq: 0, limit: 10_000 }),
       logs: (childId) => store.records.childLogs({ childId, fromSeq: 0, limit: 100 }),
@@ -51,18 +51,14 @@ describe.skipIf(!hasPostgres)('the fleet store on PostgreSQL', () => {
     const store = openPostgresStore({ ...options, parts: edition.tables });
     afterwards(() => store.close());
     await store.ready();
-    expect(await new StoredFleet(store.sql).graphs.version('unknown', 1)).toBeNull();
+    expect(await new FleetStore(store.sql).graphs.version('unknown', 1)).toBeNull();
   });
 
   describe('a fleet on two replicas', () => {
     it('delivers each blackboard change to a watcher once and in order while both replicas write', async () => {
       const url = await emptyDatabase();
       const [one, other] = await Promise.all([openAt(url), openAt(url)]);
-      const [writer, second, reader] = [
-        new StoredFleet(one.sql),
-        new StoredFleet(other.sql),
-        new StoredFleet(other.sql),
-      ];
+      const [writer, second, reader] = [new FleetStore(one.sql), new FleetStore(other.sql), new FleetStore(other.sql)];
       const writes = [writer, second].flatMap(({ board }, w) =>
         Array.from({ length: 15 }, (_, i) =>
           board.set([aWrite(`k${i % 4}`, w), aWrite(`w${w}-${i}`)], () => [anEvent('bb')]),
@@ -87,7 +83,7 @@ describe.skipIf(!hasPostgres)('the fleet store on PostgreSQL', () => {
     it('gives a lock to only one of several callers, and a version to only one of several commits', async () => {
       const url = await emptyDatabase();
       const stores = await Promise.all([openAt(url), openAt(url)]);
-      const fleets = await Promise.all(stores.map((store) => new StoredFleet(store.sql)));
+      const fleets = await Promise.all(stores.map((store) => new FleetStore(store.sql)));
       const asked = Array.from({ length: 10 }, (_, i) => ({
         graphId: 'g',
         holder: `h${i}`,

@@ -1,5 +1,5 @@
 import type { ChildRecord } from '@mcp-pruner/fleet/ports.ts';
-import { StoredFleet } from '@mcp-pruner/fleet/tables/fleet-store.ts';
+import { FleetStore } from '@mcp-pruner/fleet/tables/fleet-store.ts';
 import type { LedgerSum } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { encodeBody } from 'mcp-pruner/store/decision-codec.ts';
 import { sqliteDriver } from 'mcp-pruner/store/sqlite/driver.ts';
@@ -162,7 +162,7 @@ const SUMMED = [
 export async function addFleet(path: string): Promise<void> {
   const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000 };
   const store = openSqliteStore({ path, ...options });
-  const fleet = new StoredFleet(store.sql);
+  const fleet = new FleetStore(store.sql);
   const about = { runId: null, opId: null, jobId: null, graphId: null, nodeId: null, childId: null };
   const record: ChildRecord = {
     ...{ childId: 'child-1', state: 'terminated', agent: 'codex', command: null, role: 'reviewer', limits: {} },

@@ -72,73 +72,14 @@ export type CommitOutcome =
   | { readonly kind: 'gone' }
   | { readonly kind: 'full' };
 
-/** Versioned graphs, their locks and transactions. */
-export interface GraphStore {
-  head(graphId: string): Promise<GraphHead | null>;
-  version(graphId: string, version: number): Promise<GraphVersion | null>;
-  /** Graphs whose id begins with a prefix, most recently committed first. */
-  heads(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
-  /** Stored versions of graphs whose id begins with a prefix, most recently committed first. */
-  versions(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
-  /** Checks base version and lock, then writes version, snapshot and events atomically. */
-  commit(commit: GraphCommit): Promise<CommitOutcome>;
-
-  /** The current lock. */
-  activeLock(graphId: string): Promise<GraphLock | null>;
-  /** Takes or renews the lock; another holder's lock is returned unchanged. */
-  lock(
-    request: {
-      readonly graphId: string;
-      readonly holder: string;
-      readonly ttlMs: number | null;
-      readonly newId: string;
-    },
-    events: (lock: GraphLock) => readonly FleetEvent[],
-  ): Promise<GraphLock>;
-  /** Releases a lock; `null` if there is none with this id. */
-  unlock(
-    lockId: string,
-    events: (lock: GraphLock, expired: boolean) => readonly FleetEvent[],
-  ): Promise<{ readonly lock: GraphLock; readonly expired: boolean; readonly releasedMs: number } | null>;
-
-  /** Opens a transaction on the committed version. */
-  begin(
-    request: {
-      readonly graphId: string;
-      readonly txId: string;
-      readonly baseVersion: number;
-      readonly owner: string | null;
-      readonly note: string | null;
-      readonly ttlMs: number | null;
-      readonly text: string | null;
-    },
-    events: readonly FleetEvent[],
-  ): Promise<
-    | { readonly kind: 'begun'; readonly snapshot: GraphSnapshot }
-    | { readonly kind: 'locked'; readonly lock: GraphLock }
-    | { readonly kind: 'conflict'; readonly found: number }
-    | { readonly kind: 'full' }
-  >;
-  /** An open transaction; an overdue one becomes `expired` and is reported once. */
-  transaction(
-    txId: string,
-    expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
-  ): Promise<OpenTransaction | 'expired' | null>;
-  /**
-   * Replaces the working copy. Returns `stale` after a concurrent change or the transaction's end, or the lock if
-   * another holder has it.
-   */
-  stage(
-    txId: string,
-    revision: number,
-    text: string,
-    owner: string | null,
-  ): Promise<'staged' | 'stale' | { readonly lock: GraphLock }>;
-  rollback(txId: string, events: readonly FleetEvent[]): Promise<GraphSnapshot | null>;
-  snapshot(graphId: string, txId: string): Promise<GraphSnapshot | null>;
-  snapshots(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphSnapshot[]>;
-  /**
-   * Ends overdue transactions, and deletes locks a day after their expiry and ended snapshots beyond their maximum age.
-   */
-  sweep(expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void>;
+/** A transaction to open on the committed version. */
+export interface TransactionRequest {
+  readonly graphId: string;
+  readonly txId: string;
+  readonly baseVersion: number;
+  readonly owner: string | null;
+  readonly note: string | null;
+  readonly ttlMs: number | null;
+  /** The working copy; `null` while it equals the base version. */
+  readonly text: string | null;
 }

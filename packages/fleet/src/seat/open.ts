@@ -20,7 +20,7 @@ import { Fleet } from '../fleet.ts';
 import type { ChildGate } from '../ports/child-gate.ts';
 import { FleetResources } from '../resources.ts';
 import { serverOn } from '../servers.ts';
-import { StoredFleet } from '../tables/fleet-store.ts';
+import { FleetStore } from '../tables/fleet-store.ts';
 import { HALF_LIFE_MS, TICK_MS } from '../timings.ts';
 import { missingFlag } from './names.ts';
 import { fleetActions, fleetReadings } from './page.ts';
@@ -34,7 +34,7 @@ import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<Guest> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
   const limits = settings.children;
-  const fleetStore = new StoredFleet(store.sql);
+  const fleetStore = new FleetStore(store.sql);
   const instanceId = serverOn(hostname(), ids.uuid());
   const onFailure = failures.of({ extension: 'fleet' });
   const roots = limits.roots.length > 0 ? limits.roots : [cwd];

@@ -1,18 +1,24 @@
 import { all, change, record, type Steps, type Transactions } from 'mcp-pruner/store/sql/steps.ts';
-import type { ContractRecord, ContractStore, FleetEvent } from '../ports.ts';
+import type { ContractRecord, FleetEvent } from '../ports.ts';
 import { recordEvents } from './record.ts';
 
 const MAX_CONTRACTS = 10_000;
 
-/** `ContractStore` on the tables of either database: awards of the contract net as JSON. */
-export class StoredContracts implements ContractStore {
+/** Awards of the contract net as JSON. */
+export class ContractStore {
   readonly #access: Transactions;
 
   constructor(access: Transactions) {
     this.#access = access;
   }
 
-  announce(decide: Parameters<ContractStore['announce']>[0]): Promise<ContractRecord> {
+  /** Makes an award. `decide` gets the number of open awards per agent, and must be pure: it may be called again. */
+  announce(
+    decide: (
+      openAwards: ReadonlyMap<string, number>,
+      nowMs: number,
+    ) => { readonly record: ContractRecord; readonly events: readonly FleetEvent[] },
+  ): Promise<ContractRecord> {
     return this.#access.write(function* (nowMs) {
       const { record, events } = decide(yield* openAwards(nowMs), nowMs);
       yield* put(record);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { all, change, number, one, type Steps, type Transactions } from 'mcp-pruner/store/sql/steps.ts';
-import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../ports.ts';
+import type { FleetEvent, PointChange, StoredPoint } from '../ports.ts';
 import { recordEvents } from './record.ts';
 
 const MAX_POINTS = 10_000;
@@ -10,16 +10,17 @@ const AT_ONCE = 200;
 /** Sorts before all points, because no id is empty. */
 const FIRST = { nodeId: '', type: '' };
 
-/** `FieldStore` on the tables of either database: pheromones, one row for each node and type. */
-export class StoredField implements FieldStore {
+/** A pheromone field, one row for each node and type. */
+export class FieldStore {
   readonly #access: Transactions;
 
   constructor(access: Transactions) {
     this.#access = access;
   }
 
+  /** Adds to intensities, all or none; `null` if there is no room. */
   mark(
-    marks: Parameters<FieldStore['mark']>[0],
+    marks: readonly Omit<StoredPoint, 'updatedAt'>[],
     events: (change: PointChange) => readonly FleetEvent[],
   ): Promise<readonly PointChange[] | null> {
     return this.#access.write(function* (nowMs): Steps<readonly PointChange[] | null> {
@@ -38,6 +39,11 @@ export class StoredField implements FieldStore {
     });
   }
 
+  /**
+   * Replaces every point by the result of `changed`, a few hundred per transaction; points with intensity 0 are deleted.
+   *
+   * @param changed - must be pure, because it may be called again; several applications must equal one
+   */
   async update(
     changed: (point: StoredPoint, nowMs: number) => StoredPoint,
     events: (change: PointChange) => readonly FleetEvent[],

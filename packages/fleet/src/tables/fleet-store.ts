@@ -1,35 +1,39 @@
 import { type Sql, type Transactions, writesInTurn } from 'mcp-pruner/store/sql/steps.ts';
-import type { FleetEvent, FleetStore } from '../ports.ts';
-import { StoredBoard } from './board.ts';
-import { StoredChildren } from './children.ts';
-import { StoredContracts } from './contracts.ts';
-import { StoredField } from './field.ts';
-import { StoredGraphs } from './graphs.ts';
-import { StoredPlans } from './plans.ts';
+import type { FleetEvent } from '../ports.ts';
+import { BoardStore } from './board.ts';
+import { ChildStore } from './children.ts';
+import { ContractStore } from './contracts.ts';
+import { FieldStore } from './field.ts';
+import { GraphStore } from './graphs.ts';
+import { PlanStore } from './plans.ts';
 import { recordEvents } from './record.ts';
 
-/** `FleetStore` on the tables of either database. */
-export class StoredFleet implements FleetStore {
-  readonly graphs: StoredGraphs;
-  readonly board: StoredBoard;
-  readonly field: StoredField;
-  readonly children: StoredChildren;
-  readonly plans: StoredPlans;
-  readonly contracts: StoredContracts;
+/**
+ * The store of the fleet, on either database. Every method is one transaction including its events, and may reject with
+ * `StoreUnavailable`.
+ */
+export class FleetStore {
+  readonly graphs: GraphStore;
+  readonly board: BoardStore;
+  readonly field: FieldStore;
+  readonly children: ChildStore;
+  readonly plans: PlanStore;
+  readonly contracts: ContractStore;
   readonly #access: Transactions;
 
   /** Writes are serialised, so that checked conditions are still true at the write, and versions are consecutive. */
   constructor(sql: Sql) {
     const access = writesInTurn(sql, 'fleet');
     this.#access = access;
-    this.graphs = new StoredGraphs(access);
-    this.board = new StoredBoard(access);
-    this.field = new StoredField(access);
-    this.children = new StoredChildren(access);
-    this.plans = new StoredPlans(access);
-    this.contracts = new StoredContracts(access);
+    this.graphs = new GraphStore(access);
+    this.board = new BoardStore(access);
+    this.field = new FieldStore(access);
+    this.children = new ChildStore(access);
+    this.plans = new PlanStore(access);
+    this.contracts = new ContractStore(access);
   }
 
+  /** Records events without a change through the stores above. */
   async record(events: readonly FleetEvent[]): Promise<void> {
     if (events.length > 0) await this.#access.write((nowMs) => recordEvents(events, nowMs));
   }

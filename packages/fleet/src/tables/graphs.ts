@@ -1,4 +1,4 @@
-import type { Steps, Transactions } from 'mcp-pruner/store/sql/steps.ts';
+import { all, change, number, one, type Steps, type Transactions } from 'mcp-pruner/store/sql/steps.ts';
 import { openText, packText } from 'mcp-pruner/store/text-codec.ts';
 import type {
   CommitOutcome,
@@ -7,17 +7,49 @@ import type {
   GraphHead,
   GraphLock,
   GraphSnapshot,
-  GraphStore,
   GraphVersion,
   OpenTransaction,
+  SnapshotState,
+  TransactionRequest,
 } from '../ports.ts';
-import { GraphTable, type StoredText } from './graph-table.ts';
 import { recordEvents } from './record.ts';
 
-const graphs = new GraphTable();
+/** A text in its stored form. */
+interface StoredText {
+  /** Size of the uncompressed text, in bytes. */
+  readonly bytes: number;
+  readonly packed: number;
+  readonly data: Buffer;
+}
 
-/** `GraphStore` on the tables of either database. */
-export class StoredGraphs implements GraphStore {
+/** An open transaction with its stored working copy. */
+type OpenRow = Omit<OpenTransaction, 'text'> & { readonly [Key in keyof StoredText]: StoredText[Key] | null };
+
+type Expired = (snapshot: GraphSnapshot) => readonly FleetEvent[];
+
+const MAX_GRAPHS = 1_000;
+const MAX_VERSIONS = 500;
+const MAX_OPEN = 100;
+const MAX_SNAPSHOTS = 1_000;
+const SNAPSHOT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long expired locks are kept, so that their holder can be notified of the expiry. */
+const EXPIRED_LOCK_MS = 24 * 60 * 60 * 1000;
+const SNAPSHOT = `tx_id AS "txId", graph_id AS "graphId", base_version AS "baseVersion", started_ms AS "startedMs", state,
+  ended_ms AS "endedMs", final_version AS "finalVersion", owner, note, expires_ms AS "expiresMs"`;
+const LOCK = `SELECT lock_id AS "lockId", graph_id AS "graphId", holder, acquired_ms AS "acquiredMs",
+  refreshed_ms AS "refreshedMs", expires_ms AS "expiresMs" FROM main.fleet_lock WHERE`;
+const HEAD = 'SELECT graph_id AS "graphId", version, committed_ms AS "committedMs" FROM';
+/** Takes the prefix twice. */
+const WITH_PREFIX = 'WHERE substr(graph_id, 1, length(?)) = ?';
+
+/** Graphs and the like whose id begins with `prefix`. */
+interface PrefixQuery {
+  readonly prefix: string;
+  readonly limit: number;
+}
+
+/** Versioned graphs, their locks and transactions. */
+export class GraphStore {
   readonly #access: Transactions;
 
   constructor(access: Transactions) {
@@ -25,55 +57,71 @@ export class StoredGraphs implements GraphStore {
   }
 
   head(graphId: string): Promise<GraphHead | null> {
-    return this.#access.read(() => graphs.head(graphId));
+    return this.#access.read(() => head(graphId));
   }
 
-  heads({ prefix, limit }: Parameters<GraphStore['heads']>[0]): Promise<readonly GraphHead[]> {
-    return this.#access.read(() => graphs.heads(prefix, limit));
+  /** Graphs, most recently committed first. */
+  heads({ prefix, limit }: PrefixQuery): Promise<readonly GraphHead[]> {
+    const sql = `${HEAD} main.fleet_graph ${WITH_PREFIX} ORDER BY committed_ms DESC, graph_id LIMIT ?`;
+    return this.#access.read(() => all(sql, [prefix, prefix, limit]));
   }
 
-  versions({ prefix, limit }: Parameters<GraphStore['versions']>[0]): Promise<readonly GraphHead[]> {
-    return this.#access.read(() => graphs.versions(prefix, limit));
+  /** Stored versions, most recently committed first. */
+  versions({ prefix, limit }: PrefixQuery): Promise<readonly GraphHead[]> {
+    const order = 'ORDER BY committed_ms DESC, graph_id, version DESC LIMIT ?';
+    const sql = `${HEAD} main.fleet_graph_version ${WITH_PREFIX} ${order}`;
+    return this.#access.read(() => all(sql, [prefix, prefix, limit]));
   }
 
   async version(graphId: string, version: number): Promise<GraphVersion | null> {
-    const stored = await this.#access.read(() => graphs.version(graphId, version));
+    const sql = `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM main.fleet_graph_version
+                 WHERE graph_id = ? AND version = ?`;
+    const stored = await this.#access.read(() =>
+      one<StoredText & { readonly committedMs: number }>(sql, [graphId, version]),
+    );
     return stored && { text: await unpacked(stored), committedMs: stored.committedMs };
   }
 
+  /** Checks base version and lock, then writes version, snapshot and events atomically. */
   async commit(commit: GraphCommit): Promise<CommitOutcome> {
     const { graphId, baseVersion, owner, note, txId, isTransaction, events } = commit;
     const text = commit.text === null ? null : packed(commit.text);
     return this.#access.write(function* (nowMs): Steps<CommitOutcome> {
-      const lock = yield* graphs.activeLock(graphId, nowMs);
+      const lock = yield* activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
-      if (isTransaction && (yield* graphs.open(txId)) === null) return { kind: 'gone' };
-      const head = yield* graphs.head(graphId);
-      if ((head?.version ?? 0) !== baseVersion) return { kind: 'conflict', found: head?.version ?? 0 };
-      if (head === null && text !== null && !(yield* graphs.hasRoom())) return { kind: 'full' };
+      if (isTransaction && (yield* openRow(txId)) === null) return { kind: 'gone' };
+      const latest = yield* head(graphId);
+      const found = latest?.version ?? 0;
+      if (found !== baseVersion) return { kind: 'conflict', found };
+      if (latest === null && text !== null) {
+        const graphs = yield* number('SELECT count(*) AS value FROM main.fleet_graph');
+        if (graphs >= MAX_GRAPHS) return { kind: 'full' };
+      }
       const version = text === null ? baseVersion : baseVersion + 1;
-      if (text !== null) yield* graphs.addVersion(graphId, version, text, nowMs);
-      if (isTransaction) yield* graphs.end(txId, 'committed', version, nowMs);
+      if (text !== null) yield* addVersion(graphId, version, text, nowMs);
+      if (isTransaction) yield* end(txId, 'committed', version, nowMs);
       else if (text !== null) {
         const state = 'committed';
         const about = { graphId, txId, baseVersion, owner, note, finalVersion: version, expiresMs: null };
-        yield* graphs.addSnapshot({ ...about, state, startedMs: nowMs, endedMs: nowMs }, null);
+        yield* addSnapshot({ ...about, state, startedMs: nowMs, endedMs: nowMs }, null);
       }
       yield* recordEvents(events(version), nowMs);
-      return { kind: 'committed', version, committedMs: text === null ? (head?.committedMs ?? nowMs) : nowMs };
+      return { kind: 'committed', version, committedMs: text === null ? (latest?.committedMs ?? nowMs) : nowMs };
     });
   }
 
+  /** The current lock. */
   activeLock(graphId: string): Promise<GraphLock | null> {
-    return this.#access.read((nowMs) => graphs.activeLock(graphId, nowMs));
+    return this.#access.read((nowMs) => activeLock(graphId, nowMs));
   }
 
+  /** Takes or renews the lock; another holder's lock is returned unchanged. */
   lock(
-    { graphId, holder, ttlMs, newId }: Parameters<GraphStore['lock']>[0],
+    { graphId, holder, ttlMs, newId }: { graphId: string; holder: string; ttlMs: number | null; newId: string },
     events: (lock: GraphLock) => readonly FleetEvent[],
   ): Promise<GraphLock> {
     return this.#access.write(function* (nowMs) {
-      const active = yield* graphs.activeLock(graphId, nowMs);
+      const active = yield* activeLock(graphId, nowMs);
       if (active !== null && active.holder !== holder) return active;
       const lock: GraphLock = {
         lockId: active?.lockId ?? newId,
@@ -83,32 +131,39 @@ export class StoredGraphs implements GraphStore {
         refreshedMs: nowMs,
         expiresMs: ttlMs === null ? null : nowMs + ttlMs,
       };
-      yield* graphs.putLock(lock);
+      yield* change(
+        `INSERT INTO main.fleet_lock VALUES (?, ?, ?, ?, ?, ?)
+         ON CONFLICT (lock_id) DO UPDATE SET refreshed_ms = excluded.refreshed_ms, expires_ms = excluded.expires_ms`,
+        [lock.lockId, graphId, holder, lock.acquiredMs, nowMs, lock.expiresMs],
+      );
       yield* recordEvents(events(lock), nowMs);
       return lock;
     });
   }
 
+  /** Releases a lock; `null` if there is none with this id. */
   unlock(lockId: string, events: (lock: GraphLock, expired: boolean) => readonly FleetEvent[]) {
     return this.#access.write(function* (nowMs) {
-      const lock = yield* graphs.lock(lockId);
+      const lock = yield* one<GraphLock>(`${LOCK} lock_id = ?`, [lockId]);
       if (lock === null) return null;
       const expired = lock.expiresMs !== null && lock.expiresMs <= nowMs;
-      yield* graphs.dropLock(lockId);
+      yield* change('DELETE FROM main.fleet_lock WHERE lock_id = ?', [lockId]);
       yield* recordEvents(events(lock, expired), nowMs);
       return { lock, expired, releasedMs: nowMs };
     });
   }
 
-  async begin(request: Parameters<GraphStore['begin']>[0], events: readonly FleetEvent[]) {
+  /** Opens a transaction on the committed version. */
+  async begin(request: TransactionRequest, events: readonly FleetEvent[]): Promise<BeginOutcome> {
     const { graphId, txId, baseVersion, owner, note, ttlMs } = request;
     const text = request.text === null ? null : packed(request.text);
-    return this.#access.write(function* (nowMs): Steps<Awaited<ReturnType<GraphStore['begin']>>> {
-      const lock = yield* graphs.activeLock(graphId, nowMs);
+    return this.#access.write(function* (nowMs): Steps<BeginOutcome> {
+      const lock = yield* activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
-      const found = (yield* graphs.head(graphId))?.version ?? 0;
+      const found = (yield* head(graphId))?.version ?? 0;
       if (found !== baseVersion) return { kind: 'conflict', found };
-      if (!(yield* graphs.hasRoomToOpen(graphId))) return { kind: 'full' };
+      const open = "SELECT count(*) AS value FROM main.fleet_snapshot WHERE graph_id = ? AND state = 'pending'";
+      if ((yield* number(open, [graphId])) >= MAX_OPEN) return { kind: 'full' };
       const snapshot: GraphSnapshot = {
         graphId,
         txId,
@@ -121,82 +176,155 @@ export class StoredGraphs implements GraphStore {
         note,
         expiresMs: ttlMs === null ? null : nowMs + ttlMs,
       };
-      yield* graphs.addSnapshot(snapshot, text);
+      yield* addSnapshot(snapshot, text);
       yield* recordEvents(events, nowMs);
       return { kind: 'begun', snapshot };
     });
   }
 
-  async transaction(
-    txId: string,
-    expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
-  ): Promise<OpenTransaction | 'expired' | null> {
+  /** An open transaction; an overdue one becomes `expired` and is reported once. */
+  async transaction(txId: string, expired: Expired): Promise<OpenTransaction | 'expired' | null> {
     const { row, isOver } = await this.#access.read(function* (nowMs) {
-      const open = yield* graphs.open(txId);
+      const open = yield* openRow(txId);
       return { row: open, isOver: open !== null && open.expiresMs !== null && open.expiresMs <= nowMs };
     });
     if (isOver) {
-      await this.#expire(txId, expired);
+      await this.#access.write(function* (nowMs) {
+        const open = yield* openRow(txId); // `null` if another call was faster
+        if (open !== null) yield* expire(open, expired, nowMs);
+      });
       return 'expired';
     }
-    if (row === null) {
-      const ended = await this.#access.read(() => graphs.snapshot(txId));
-      return ended?.state === 'expired' ? 'expired' : null;
-    }
-    const { bytes, packed: isPacked, data, revision, ...snapshot } = row;
-    const text =
-      bytes === null || isPacked === null || data === null ? null : await unpacked({ bytes, packed: isPacked, data });
-    return { ...snapshot, revision, text };
+    if (row === null) return (await this.#access.read(() => snapshot(txId)))?.state === 'expired' ? 'expired' : null;
+    const { bytes, packed: packing, data, ...open } = row;
+    const isBase = bytes === null || packing === null || data === null;
+    return { ...open, text: isBase ? null : await unpacked({ bytes, packed: packing, data }) };
   }
 
+  /**
+   * Replaces the working copy. Returns `stale` after a concurrent change or the transaction's end, or the lock if
+   * another holder has it.
+   */
   async stage(txId: string, revision: number, text: string, owner: string | null) {
-    const stored = packed(text);
+    const { bytes, packed: packing, data } = packed(text);
     return this.#access.write(function* (nowMs): Steps<'staged' | 'stale' | { readonly lock: GraphLock }> {
-      const open = yield* graphs.open(txId);
-      const lock = open && (yield* graphs.activeLock(open.graphId, nowMs));
+      const open = yield* openRow(txId);
+      const lock = open && (yield* activeLock(open.graphId, nowMs));
       if (lock && lock.holder !== owner) return { lock };
-      return (yield* graphs.stage(txId, revision, stored)) ? 'staged' : 'stale';
+      const staged = yield* change(
+        `UPDATE main.fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
+         WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
+        [bytes, packing, data, txId, revision],
+      );
+      return staged === 1 ? 'staged' : 'stale';
     });
   }
 
   rollback(txId: string, events: readonly FleetEvent[]): Promise<GraphSnapshot | null> {
     return this.#access.write(function* (nowMs) {
-      if ((yield* graphs.open(txId)) === null) return null;
-      yield* graphs.end(txId, 'rolled_back', null, nowMs);
+      if ((yield* openRow(txId)) === null) return null;
+      yield* end(txId, 'rolled_back', null, nowMs);
       yield* recordEvents(events, nowMs);
-      return yield* graphs.snapshot(txId);
+      return yield* snapshot(txId);
     });
   }
 
   snapshot(graphId: string, txId: string): Promise<GraphSnapshot | null> {
     return this.#access.read(function* () {
-      const found = yield* graphs.snapshot(txId);
+      const found = yield* snapshot(txId);
       return found?.graphId === graphId ? found : null;
     });
   }
 
-  snapshots({ prefix, limit }: Parameters<GraphStore['snapshots']>[0]): Promise<readonly GraphSnapshot[]> {
-    return this.#access.read(() => graphs.snapshots(prefix, limit));
+  snapshots({ prefix, limit }: PrefixQuery): Promise<readonly GraphSnapshot[]> {
+    const order = 'ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?';
+    const sql = `SELECT ${SNAPSHOT} FROM main.fleet_snapshot ${WITH_PREFIX} ${order}`;
+    return this.#access.read(() => all(sql, [prefix, prefix, limit]));
   }
 
-  async sweep(expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void> {
+  /**
+   * Ends overdue transactions, and deletes locks a day after their expiry and ended snapshots beyond their maximum age.
+   */
+  async sweep(expired: Expired): Promise<void> {
     await this.#access.write(function* (nowMs) {
-      for (const snapshot of yield* graphs.overdue(nowMs)) {
-        yield* graphs.end(snapshot.txId, 'expired', null, nowMs);
-        yield* recordEvents(expired(snapshot), nowMs);
-      }
-      yield* graphs.sweep(nowMs);
+      const overdue = yield* all<GraphSnapshot>(
+        `SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
+        [nowMs],
+      );
+      for (const open of overdue) yield* expire(open, expired, nowMs);
+      yield* change('DELETE FROM main.fleet_lock WHERE expires_ms <= ?', [nowMs - EXPIRED_LOCK_MS]);
+      yield* change(
+        `DELETE FROM main.fleet_snapshot WHERE tx_id IN
+           (SELECT tx_id FROM main.fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
+        [nowMs - SNAPSHOT_MS],
+      );
     });
   }
+}
 
-  async #expire(txId: string, expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void> {
-    await this.#access.write(function* (nowMs) {
-      const open = yield* graphs.open(txId);
-      if (open === null) return; // already recorded by another call
-      yield* graphs.end(txId, 'expired', null, nowMs);
-      yield* recordEvents(expired(open), nowMs);
-    });
-  }
+type BeginOutcome =
+  | { readonly kind: 'begun'; readonly snapshot: GraphSnapshot }
+  | Extract<CommitOutcome, { kind: 'locked' | 'conflict' | 'full' }>;
+
+function head(graphId: string): Steps<GraphHead | null> {
+  return one(`${HEAD} main.fleet_graph WHERE graph_id = ?`, [graphId]);
+}
+
+function activeLock(graphId: string, nowMs: number): Steps<GraphLock | null> {
+  return one(`${LOCK} graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`, [graphId, nowMs]);
+}
+
+function snapshot(txId: string): Steps<GraphSnapshot | null> {
+  return one(`SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE tx_id = ?`, [txId]);
+}
+
+function openRow(txId: string): Steps<OpenRow | null> {
+  const columns = `${SNAPSHOT}, revision, bytes, packed, data`;
+  return one(`SELECT ${columns} FROM main.fleet_snapshot WHERE tx_id = ? AND state = 'pending'`, [txId]);
+}
+
+function* addVersion(graphId: string, version: number, text: StoredText, nowMs: number): Steps<void> {
+  yield* change(
+    `INSERT INTO main.fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    [graphId, version, nowMs, text.bytes, text.packed, text.data],
+  );
+  yield* change(
+    `INSERT INTO main.fleet_graph VALUES (?, ?, ?)
+     ON CONFLICT (graph_id) DO UPDATE SET version = excluded.version, committed_ms = excluded.committed_ms`,
+    [graphId, version, nowMs],
+  );
+  const oldest = version - MAX_VERSIONS;
+  yield* change('DELETE FROM main.fleet_graph_version WHERE graph_id = ? AND version <= ?', [graphId, oldest]);
+}
+
+function* addSnapshot(added: GraphSnapshot, text: StoredText | null): Steps<void> {
+  const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = added;
+  const about = [txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs];
+  yield* change(
+    `INSERT INTO main.fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
+       expires_ms, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [...about, text?.bytes ?? null, text?.packed ?? null, text?.data ?? null],
+  );
+  yield* change(
+    `DELETE FROM main.fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
+       (SELECT started_ms FROM main.fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
+    [graphId, graphId, MAX_SNAPSHOTS - 1],
+  );
+}
+
+/** Ends an open transaction and deletes its working copy. */
+function* end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): Steps<void> {
+  yield* change(
+    `UPDATE main.fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
+     WHERE tx_id = ? AND state = 'pending'`,
+    [state, finalVersion, nowMs, txId],
+  );
+}
+
+function* expire(open: GraphSnapshot, expired: Expired, nowMs: number): Steps<void> {
+  yield* end(open.txId, 'expired', null, nowMs);
+  yield* recordEvents(expired(open), nowMs);
 }
 
 function packed(text: string): StoredText {

@@ -1,45 +1,43 @@
 import { change, record, records, type Steps, type Transactions } from 'mcp-pruner/store/sql/steps.ts';
-import type { FleetEvent, PlanRecord, PlanStore } from '../ports.ts';
+import type { FleetEvent, PlanRecord } from '../ports.ts';
 import { recordEvents } from './record.ts';
 
 const OPEN = "state IN ('running', 'paused')";
 
-/** `PlanStore` on the tables of either database: runs of plans as JSON. */
-export class StoredPlans implements PlanStore {
+/** Runs of plans as JSON. */
+export class PlanStore {
   readonly #access: Transactions;
 
   constructor(access: Transactions) {
     this.#access = access;
   }
 
+  /** Writes a new run, replacing an ended run with the same id; `null` if that run is still in progress. */
   begin(begun: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null> {
     return this.#access.write(function* (nowMs) {
       const known = yield* find(begun.runId);
       if (known !== null && (known.state === 'running' || known.state === 'paused')) return null;
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
-      const { runId, opId, state } = record;
-      // replaces an earlier run with the same id, and becomes the newest
-      yield* change('DELETE FROM main.fleet_plan WHERE run_id = ?', [runId]);
-      yield* change('INSERT INTO main.fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
-        runId,
-        opId,
-        state,
-        JSON.stringify(record),
-      ]);
+      // deleted first, so that it becomes the newest
+      yield* change('DELETE FROM main.fleet_plan WHERE run_id = ?', [begun.runId]);
+      const values = [begun.runId, begun.opId, begun.state, JSON.stringify(record)];
+      yield* change('INSERT INTO main.fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', values);
       yield* recordEvents(events, nowMs);
       return record;
     });
   }
 
+  /** Updates a run, and deletes the oldest ended runs beyond `atMost`. */
   save(plan: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void> {
     return this.#access.write(function* (nowMs) {
-      const record = { ...plan, updatedMs: nowMs };
-      yield* change('UPDATE main.fleet_plan SET state = ?, record = ? WHERE run_id = ?', [
-        record.state,
-        JSON.stringify(record),
-        record.runId,
-      ]);
-      yield* trim(atMost);
+      const record = JSON.stringify({ ...plan, updatedMs: nowMs });
+      const sql = 'UPDATE main.fleet_plan SET state = ?, record = ? WHERE run_id = ?';
+      yield* change(sql, [plan.state, record, plan.runId]);
+      yield* change(
+        `DELETE FROM main.fleet_plan WHERE NOT ${OPEN} AND seq <=
+           (SELECT seq FROM main.fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+        [atMost],
+      );
       yield* recordEvents(events, nowMs);
     });
   }
@@ -48,6 +46,7 @@ export class StoredPlans implements PlanStore {
     return this.#access.read(() => find(runId));
   }
 
+  /** Unfinished runs; with `opId`, only of that operation. */
   open(opId?: string): Promise<readonly PlanRecord[]> {
     return this.#access.read(() =>
       opId === undefined
@@ -56,6 +55,7 @@ export class StoredPlans implements PlanStore {
     );
   }
 
+  /** The newest run of an operation. */
   byOperation(opId: string): Promise<PlanRecord | null> {
     return this.#access.read(() =>
       record('SELECT record FROM main.fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', [opId]),
@@ -65,13 +65,4 @@ export class StoredPlans implements PlanStore {
 
 function find(runId: string): Steps<PlanRecord | null> {
   return record('SELECT record FROM main.fleet_plan WHERE run_id = ?', [runId]);
-}
-
-/** Deletes the oldest ended runs beyond a limit. */
-function* trim(atMost: number): Steps<void> {
-  yield* change(
-    `DELETE FROM main.fleet_plan WHERE NOT ${OPEN} AND seq <=
-       (SELECT seq FROM main.fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
-    [atMost],
-  );
 }

@@ -1,6 +1,6 @@
 import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { change } from 'mcp-pruner/store/sql/steps.ts';
-import { ENDED } from './child-table.ts';
+import { ENDED } from './children.ts';
 
 /** Tables of the fleet in Common SQL: graphs, blackboard, pheromones, children, plans and contracts. */
 const TABLES = `
@@ -206,6 +206,6 @@ export const fleetTables: PartTables = {
   numbered: { fleet_graph_version: 'id', fleet_child: 'seq', fleet_plan: 'seq', fleet_contract: 'seq' },
   afterMove: ADVANCE_BOARD_COUNTERS,
   *eraseChildren(childIds) {
-    yield* change(`DELETE FROM main.fleet_child WHERE child_id IN LIST(?) AND state IN (${ENDED})`, [childIds]);
+    yield* change(`DELETE FROM main.fleet_child WHERE child_id IN LIST(?) AND ${ENDED}`, [childIds]);
   },
 };
