@@ -1,11 +1,5 @@
-import type {
-  BoardWrite,
-  ChildRecord,
-  FleetEvent,
-  FleetStore,
-  GraphCommit,
-  PlanRecord,
-} from '@mcp-pruner/fleet/ports.ts';
+import type { BoardWrite, ChildRecord, FleetEvent, GraphCommit, PlanRecord } from '@mcp-pruner/fleet/ports.ts';
+import type { FleetStore } from '@mcp-pruner/fleet/tables/fleet-store.ts';
 import { describe, expect, it } from 'vitest';
 import type { StoredChildLog } from '../../src/core/ports/records.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';

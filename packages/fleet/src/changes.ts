@@ -14,7 +14,6 @@ export class Changes {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Waits for the next change, for at most `atMostMs`. */
   next(atMostMs: number, signal?: AbortSignal): Promise<void> {
     return untilCalled((listener) => this.on(listener), atMostMs, signal);
   }

@@ -1,7 +1,6 @@
 import { PrunerError } from 'mcp-pruner/errors/errors.ts';
 import type { ErrorRow } from 'mcp-pruner/errors/rows/error-row.ts';
 
-/** Failures of the fleet: children, graphs, plans, contracts, and forbidden actions of children. */
 export const errorsOfFleet = {
   'E-CHILD-NOT-FOUND': {
     rpc: -32020,

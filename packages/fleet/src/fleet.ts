@@ -5,9 +5,10 @@ import { type ChildrenOptions, hasEnded } from './children/spec.ts';
 import { Contracts } from './contract-net/contracts.ts';
 import { Graphs } from './graph/graphs.ts';
 import { type PlanChildren, Plans } from './plan/plans.ts';
-import type { FleetStore, Hints } from './ports.ts';
+import type { Hints } from './ports.ts';
 import { serverStates } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
+import type { FleetStore } from './tables/fleet-store.ts';
 
 interface FleetOptions extends Pick<ChildrenOptions, 'store' | 'clock' | 'newId' | 'instanceId' | 'pid' | 'onFailure'> {
   readonly halfLifeMs: number;
@@ -21,7 +22,6 @@ const HEARTBEAT_MS = 2_000;
 const WAIT_MS = 30_000;
 const ALL = 1_000;
 
-/** Children, graphs, blackboard, pheromones and plans over one store. */
 export class Fleet {
   readonly graphs: Graphs;
   readonly board: Board;
@@ -97,7 +97,6 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Child operations for plans: start a child and wait for its end; end the children of a run. */
 function planChildren(children: Children, store: FleetStore): PlanChildren {
   return {
     async run(input, hints: Hints, signal) {

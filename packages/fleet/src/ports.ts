@@ -3,13 +3,6 @@ import type { EventRecord } from 'mcp-pruner/core/ports.ts';
 export type * from './ports/board.ts';
 export type * from './ports/children.ts';
 export type * from './ports/graphs.ts';
-export type { BoardStore } from './tables/board.ts';
-export type { ChildStore } from './tables/children.ts';
-export type { ContractStore } from './tables/contracts.ts';
-export type { FieldStore } from './tables/field.ts';
-export type { FleetStore } from './tables/fleet-store.ts';
-export type { GraphStore } from './tables/graphs.ts';
-export type { PlanStore } from './tables/plans.ts';
 
 export interface ContractRecord {
   readonly callId: string;
@@ -55,7 +48,6 @@ export interface PointChange {
 /** An event of the fleet; the store adds its time. */
 export type FleetEvent = Omit<EventRecord, 'tsMs'>;
 
-/** Correlation of everything created by a call. */
 export interface Correlation {
   readonly runId: string | null;
   readonly opId: string | null;
@@ -65,7 +57,6 @@ export interface Correlation {
   readonly childId: string | null;
 }
 
-/** Correlation stated in a call. */
 export interface Hints {
   readonly run_id?: string | undefined;
   readonly op_id?: string | undefined;
@@ -81,10 +72,8 @@ export interface Caller {
   readonly childId: string | null;
 }
 
-/** The run id of events without a run. */
 const NO_RUN = 'mcp';
 
-/** Converts hints to stored correlation. */
 export function correlationOf(hints: Hints, caller?: Caller): Correlation {
   return {
     runId: hints.run_id ?? null,

@@ -1,5 +1,5 @@
 import type { Fleet } from './fleet.ts';
-import type { FleetStore } from './ports.ts';
+import type { FleetStore } from './tables/fleet-store.ts';
 
 type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
 
@@ -16,7 +16,6 @@ function graphIdIn(uriPrefix: string): string {
   }
 }
 
-/** The fleet's resources under `sc://`. */
 export class FleetResources {
   readonly #fleet: Fleet;
   readonly #store: FleetStore;

@@ -8,12 +8,10 @@ export function serverOn(host: string, id: string): string {
   return `${id}@${host}`;
 }
 
-/** Facts about the servers that share a store. */
 interface Known {
   aliveSince(ms: number): Promise<ReadonlyMap<string, number>>;
 }
 
-/** State of a server, as seen from this one. */
 interface ServerState {
   readonly lives: boolean;
   /** Whether its processes run on this host. */

@@ -6,7 +6,6 @@ declare module 'mcp-pruner/config/settings.ts' {
   interface Settings extends ValuesOf<typeof fleetSettings> {}
 }
 
-/** Children, graphs, blackboard, stigmergy, plans. */
 export const fleetFeatures: Features = {
   enableFleet: {
     doc: 'Switches on the whole fleet, with resources, events, bulk and idempotency; -<name> leaves one out (docs/fleet.md).',

@@ -1,7 +1,6 @@
 /** Work that may pause at each yield, so that a long computation does not block the event loop. */
 export type Turns<T> = Generator<undefined, T, undefined>;
 
-/** Duration of one time slice, in milliseconds. */
 const TURN_MS = 4;
 
 /** Runs the work in time slices of a few milliseconds, serving other events in between. */

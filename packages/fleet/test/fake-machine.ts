@@ -3,7 +3,7 @@ import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { Children } from '../src/children/children.ts';
 import { Places } from '../src/children/places.ts';
 import type { ProcessEnd, Processes } from '../src/children/processes.ts';
-import type { FleetStore } from '../src/ports.ts';
+import type { FleetStore } from '../src/tables/fleet-store.ts';
 
 /** The number of the one process that each machine has. */
 export const PID = 4242;

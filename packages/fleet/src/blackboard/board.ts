@@ -1,23 +1,13 @@
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
-import {
-  type BoardEntry,
-  type BoardEvent,
-  type BoardEvents,
-  type BoardStore,
-  type BoardWrite,
-  type Caller,
-  eventOf,
-} from '../ports.ts';
+import { type BoardEntry, type BoardEvent, type BoardEvents, type BoardWrite, type Caller, eventOf } from '../ports.ts';
+import type { BoardStore } from '../tables/board.ts';
 import { inTimeSlices, nextTurn, type Turns } from '../turns.ts';
 
-/** Maximum size of a value's JSON text, in bytes. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
-/** Maximum total size of the JSON texts in one batch, in bytes. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** A value that the blackboard rejects, with its index in the batch. */
 class ValueError extends Error {
   override readonly name = 'ValueError';
   readonly index: number;
@@ -68,7 +58,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-/** An entry of a write request. */
 interface BoardInput {
   readonly key: string;
   readonly value?: unknown;
@@ -79,7 +68,6 @@ interface BoardInput {
 /** Poll interval for writes by other processes, in milliseconds. */
 const LOOK_AGAIN_MS = 100;
 
-/** Facts that agents share outside their contexts. */
 export class Board {
   readonly changes = new Changes();
   readonly #store: BoardStore;
@@ -114,7 +102,6 @@ export class Board {
     return shownEntry(entry);
   }
 
-  /** Value of a key, or `undefined`. */
   async value(key: string): Promise<unknown> {
     return (await this.#store.get(key))?.value;
   }

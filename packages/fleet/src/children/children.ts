@@ -26,8 +26,8 @@ const DEFAULT_AGENT = 'codex';
 const shape = z.strictObject(childFields);
 
 /**
- * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws FleetError
- * `E-CHILD-MANIFEST`
+ * @returns `null` if the file does not exist
+ * @throws FleetError `E-CHILD-MANIFEST`
  */
 function readManifestFile(places: Places, path: string): ChildInput | null {
   const text = places.manifest(path, MAX_BYTES);
@@ -44,9 +44,7 @@ function readManifestFile(places: Places, path: string): ChildInput | null {
   return { ...read.data, agent: agent ?? (command === undefined ? DEFAULT_AGENT : undefined) };
 }
 
-/** Starts, monitors, limits and ends child agents, and adopts those of a server that died. */
 export class Children {
-  /** Counts and limits the children's model requests. */
   readonly gate: RequestGate;
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
@@ -70,12 +68,10 @@ export class Children {
     });
   }
 
-  /** Adopts children of crashed servers, and starts monitoring. */
   open(): Promise<void> {
     return this.#keeper.open((childId) => this.collect(childId));
   }
 
-  /** Ends all children of this server. */
   close(): Promise<void> {
     return this.#keeper.close();
   }

@@ -32,7 +32,6 @@ export function maySet(name: string, allowed: readonly string[] = []): boolean {
   );
 }
 
-/** URL at which a child reaches the server. */
 interface ChildAddress {
   readonly childId: string;
   readonly token: string;

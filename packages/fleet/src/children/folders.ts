@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Private folders of children, with their input and output files. */
 export class ChildFolders {
   readonly #root: string;
 
-  /** @param root - the parent folder */
   constructor(root: string) {
     this.#root = root;
   }
@@ -16,7 +14,6 @@ export class ChildFolders {
     return join(this.#root, createHash('sha256').update(childId).digest('hex').slice(0, 32));
   }
 
-  /** Creates an empty folder, accessible by its owner only. */
   fresh(childId: string): string {
     const folder = this.of(childId);
     rmSync(folder, { recursive: true, force: true });
@@ -26,7 +23,6 @@ export class ChildFolders {
     return folder;
   }
 
-  /** Writes an input file for the child. @returns its path */
   write(folder: string, name: string, text: string): string {
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -34,7 +30,6 @@ export class ChildFolders {
     return file;
   }
 
-  /** Writes the child's stdin to a file. @returns its path */
   writePrompt(folder: string, prompt: string): string {
     return this.write(folder, PROMPT, prompt);
   }

@@ -14,7 +14,6 @@ function isNamed(limits: object): boolean {
 }
 const NONE_NAMED = { error: 'name at least one limit' };
 
-/** Limits of a child. At least one is required; unknown ones are refused. */
 const limits = z
   .strictObject({
     messages: count.optional(),
@@ -40,7 +39,6 @@ export const limitChanges = z
 
 export const role = z.string().min(1).max(120);
 
-/** Fields of a child in calls and manifest files. */
 export const childFields = {
   agent: z.string().min(1).max(200).optional(),
   command: z.string().min(1).max(4096).optional(),

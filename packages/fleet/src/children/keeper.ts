@@ -10,7 +10,6 @@ import { OutputReader } from './output.ts';
 import { type ChildRecords, childEvent, limitReported, meta } from './records.ts';
 import { type ChildrenOptions, hasEnded, isActive, type StartSpec } from './spec.ts';
 
-/** In-process state of a monitored child. */
 export interface Live {
   /**
    * Record at the start of monitoring. The token does not change while the child runs; the pid is `null` if our process
@@ -37,7 +36,6 @@ export class Keeper {
   readonly #folders: ChildFolders;
   readonly #live = new Map<string, Live>();
   readonly #byToken = new Map<string, string>();
-  /** Children that this server is ending. */
   readonly #ending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #lastSecond = 0;
@@ -67,7 +65,6 @@ export class Keeper {
     this.#timer.unref();
   }
 
-  /** Ends all children of this server. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -80,7 +77,6 @@ export class Keeper {
     await store.children.farewell(instanceId).catch((cause: unknown) => this.#failed('farewell', cause));
   }
 
-  /** Id of the monitored child with this token hash. */
   knownBy(tokenHash: string): string | undefined {
     return this.#byToken.get(tokenHash);
   }
@@ -112,7 +108,6 @@ export class Keeper {
     this.#live.delete(childId);
   }
 
-  /** Records the end of a monitored process. */
   async ended(live: Live, exitCode: number | null, signal: string | null, state?: ChildState): Promise<void> {
     const { childId } = live.record;
     if (this.#live.get(childId) !== live) return;
@@ -195,7 +190,6 @@ export class Keeper {
     }
   }
 
-  /** One polling round over all children. */
   async #poll(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = performance.now();
@@ -216,7 +210,6 @@ export class Keeper {
       .catch((cause: unknown) => this.#failed('collect', cause));
   }
 
-  /** Checks whether an adopted child is still running. */
   async #checkAdopted(childId: string): Promise<void> {
     const live = this.#live.get(childId);
     if (!live || live.isOurs) return;

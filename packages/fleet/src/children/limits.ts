@@ -1,7 +1,6 @@
 import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';
 
-/** The limits of a child. */
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
 type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
@@ -15,7 +14,6 @@ export interface Ceilings {
   readonly cpuPercent: number;
 }
 
-/** Default limits, derived from the ceilings. */
 export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): Limits {
   return {
     ...(wallclockMs > 0 && { wallclock_ms: wallclockMs }),

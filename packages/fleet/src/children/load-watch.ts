@@ -5,7 +5,6 @@ const SECOND_MS = 1_000;
 const CPU_WINDOW_S = 10;
 const CPU_MEANS = 3;
 
-/** An exceeded limit with the measured value. */
 export interface Passed {
   readonly key: 'memory_mb' | 'cpu_percent';
   readonly used: number;
@@ -17,7 +16,6 @@ export class LoadWatch {
   #seconds = 0;
   #meansAbove = 0;
 
-  /** @param load - the current load */
   passed({ memory_mb, cpu_percent }: Limits, load: GroupLoad): Passed | null {
     if (memory_mb !== undefined && load.memoryMb > memory_mb) return { key: 'memory_mb', used: load.memoryMb };
     if (cpu_percent === undefined) return null;

@@ -13,13 +13,11 @@ const TOKEN = /\b[0-9a-f]{32}\b/g;
 interface OutputOptions {
   readonly file: string;
   readonly stream: 'stdout' | 'stderr';
-  /** Byte offset at which to resume. */
   readonly position: number;
   readonly secrets: readonly string[];
   readonly tokenHash: string | null;
 }
 
-/** Result of one read of the output. */
 interface OutputRead {
   readonly lines: readonly ChildLogLine[];
   /** Byte offset after the last complete line. */
@@ -27,12 +25,10 @@ interface OutputRead {
   readonly isMore: boolean;
 }
 
-/** SHA-256 of a token, of which the store only keeps this hash. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Reads an output file line by line from an offset, with all secrets removed. */
 export class OutputReader {
   readonly #options: OutputOptions;
   #position: number;

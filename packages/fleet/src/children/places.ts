@@ -30,7 +30,6 @@ export class Places {
     this.#path = path;
   }
 
-  /** Whether an agent may be started by name. */
   allowsAgent(name: string): boolean {
     return this.#commands.includes(name);
   }

@@ -1,4 +1,3 @@
-/** A process to start. */
 export interface ProcessStart {
   readonly file: string;
   readonly args: readonly string[];
@@ -10,7 +9,6 @@ export interface ProcessStart {
   readonly stdin: string | null;
 }
 
-/** How a process ended. */
 export interface ProcessEnd {
   readonly exitCode: number | null;
   readonly signal: string | null;
@@ -22,14 +20,12 @@ export interface StartedProcess {
   readonly ended: Promise<ProcessEnd>;
 }
 
-/** Resource usage of a process group. */
 export interface GroupLoad {
   readonly memoryMb: number;
   /** Total CPU time, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** Process operations on this machine, as needed for children. */
 export interface Processes {
   /** Whether this system can measure memory and CPU of a process group. */
   readonly canLook: boolean;

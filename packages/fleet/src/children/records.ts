@@ -1,6 +1,7 @@
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
-import { type ChildChange, type ChildLogLine, type ChildRecord, type ChildStore, eventOf } from '../ports.ts';
+import { type ChildChange, type ChildLogLine, type ChildRecord, eventOf } from '../ports.ts';
+import type { ChildStore } from '../tables/children.ts';
 
 /** The records of all children. A change wakes everyone who waits for it. */
 export class ChildRecords {
@@ -39,12 +40,10 @@ function found(childId: string, record: ChildRecord | null): ChildRecord {
   return record;
 }
 
-/** A log line about a child, written by the server. */
 export function meta(message: string): ChildLogLine {
   return { stream: 'meta', message, parsed: null };
 }
 
-/** An event about a child, attributed to its run. */
 export function childEvent(
   kind: string,
   { childId, correlation }: ChildRecord,

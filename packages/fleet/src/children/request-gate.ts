@@ -1,7 +1,8 @@
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
 import type { ChildGate } from '../ports/child-gate.ts';
-import type { ChildRecord, ChildStore } from '../ports.ts';
+import type { ChildRecord } from '../ports.ts';
+import type { ChildStore } from '../tables/children.ts';
 import { forbids } from './limits.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, limitReported } from './records.ts';

@@ -13,7 +13,6 @@ import type { ChildInput, ChildrenOptions, StartSpec } from './spec.ts';
 const MINUTE_MS = 60_000;
 const STARTS_PER_MINUTE = 120;
 
-/** A program with its arguments and environment. */
 interface Launch {
   readonly file: string;
   readonly args: readonly string[];
@@ -91,7 +90,6 @@ export class Starter {
     throw new FleetError('E-CHILD-COMMAND', { reason, hint });
   }
 
-  /** Records that a child is starting, if the limit allows one more. */
   async #starting(made: ChildRecord, token: string, workdir: string): Promise<ChildRecord> {
     const { store, instanceId, maxChildren } = this.#options;
     let tooMany = false;

@@ -1,5 +1,4 @@
 import { compare } from '../graph/model.ts';
-/** A bid for a task. */
 export interface Bid {
   readonly agentId: string;
   /** Non-negative. */
@@ -8,7 +7,6 @@ export interface Bid {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Facts about a bidder beyond its bid. */
 interface Bidder {
   /** Number of contracts won but not yet completed. */
   readonly openAwards: number;

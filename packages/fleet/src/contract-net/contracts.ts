@@ -1,5 +1,6 @@
 import { FleetError } from '../errors.ts';
-import { type Caller, type ContractRecord, type ContractStore, correlationOf, eventOf, type Hints } from '../ports.ts';
+import { type Caller, type ContractRecord, correlationOf, eventOf, type Hints } from '../ports.ts';
+import type { ContractStore } from '../tables/contracts.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
 
 interface Announcement {
@@ -26,7 +27,6 @@ interface Announcement {
     | undefined;
 }
 
-/** A child that can bid. */
 export interface Candidate {
   readonly childId: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -36,11 +36,9 @@ export interface Candidate {
 interface ContractsOptions {
   readonly store: ContractStore;
   readonly newId: () => string;
-  /** Running children. */
   readonly candidates: () => Promise<readonly Candidate[]>;
 }
 
-/** Awards each task to the agent with the lowest bid. */
 export class Contracts {
   readonly #options: ContractsOptions;
 

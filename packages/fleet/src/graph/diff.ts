@@ -2,12 +2,10 @@ import { createPatch, type Operation } from 'rfc6902';
 import type { Turns } from '../turns.ts';
 import { compareEdges, compareNodes, type GraphDocument, sameElement } from './model.ts';
 
-/** A patch operation of RFC 6902. */
 export type PatchOperation = Operation;
 
 interface GraphDiff {
   readonly patch: PatchOperation[];
-  /** Whether each part differs. */
   readonly summary: {
     readonly name: boolean;
     readonly metadata: boolean;

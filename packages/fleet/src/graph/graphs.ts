@@ -1,6 +1,8 @@
 import { FleetError } from '../errors.ts';
-import { type Caller, eventOf, type FleetStore, type GraphStore } from '../ports.ts';
+import { type Caller, eventOf } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
+import type { FleetStore } from '../tables/fleet-store.ts';
+import type { GraphStore } from '../tables/graphs.ts';
 import { inTimeSlices } from '../turns.ts';
 import { diffGraphs, type PatchOperation } from './diff.ts';
 import { graphFault, lockData, locked, notFound } from './faults.ts';
@@ -18,7 +20,6 @@ import {
 } from './transactions.ts';
 import { EMPTY, GraphVersions } from './versions.ts';
 
-/** Locks that restrict changes of a graph to their holder. */
 class GraphLocks {
   readonly #store: GraphStore;
   readonly #newId: () => string;
@@ -75,13 +76,11 @@ interface GraphsOptions {
   readonly newId: () => string;
 }
 
-/** A graph to compare: a stored version or a given descriptor. */
 type Selector = { readonly latest: true } | { readonly version: number } | { readonly graph: GraphDescriptor };
 
 /** Maximum retries of a change without an expected version that conflicts with concurrent changes. */
 const ATTEMPTS = 50;
 
-/** Task graphs: versioned, changed atomically, locked, compared. */
 export class Graphs {
   readonly locks: GraphLocks;
   readonly transactions: Transactions;

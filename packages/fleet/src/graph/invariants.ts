@@ -3,7 +3,6 @@ import { type Attributes, findNode, type GraphDocument, type GraphEdge, type Sca
 
 type ViolationCode = 'E-GRAPH-CYCLE' | 'E-NODE-LABEL' | 'E-EDGE-LABEL' | 'E-EDGE-PORT' | 'E-IN-DEGREE' | 'E-OUT-DEGREE';
 
-/** A violated rule from a graph's metadata. */
 export interface Violation {
   readonly code: ViolationCode;
   readonly message: string;
@@ -28,7 +27,6 @@ export function* violationsOf(document: GraphDocument): Turns<Violation[]> {
   return found;
 }
 
-/** Violations that did not exist before. */
 export function addedViolations(before: readonly Violation[], after: readonly Violation[]): Violation[] {
   const known = new Set(before.map(keyOf));
   return after.filter((violation) => !known.has(keyOf(violation)));

@@ -1,6 +1,5 @@
 import type { Turns } from '../turns.ts';
 
-/** The value of an attribute. */
 export type Scalar = string | number | boolean;
 export type Attributes = Readonly<Record<string, Scalar>>;
 
@@ -65,12 +64,10 @@ const STRIDE = 256;
 /** Names inherited or treated specially by JavaScript objects. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** Whether a text can be the key of an attribute. */
 export function isKey(key: string): boolean {
   return key !== '' && key.length <= 200 && !RESERVED.has(key);
 }
 
-/** A malformed descriptor, with the part and the problem. */
 export class GraphShapeError extends Error {
   override readonly name = 'GraphShapeError';
   /** The part, such as `edges[3].to`. */
@@ -82,7 +79,6 @@ export class GraphShapeError extends Error {
   }
 }
 
-/** A graph that exceeds the size limit. */
 export class GraphSizeError extends Error {
   override readonly name = 'GraphSizeError';
 }
@@ -131,7 +127,6 @@ export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
   return search(edges, (edge) => compareEdges(ends, edge));
 }
 
-/** Attributes sorted by key. */
 function sortedAttributes(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compare(a, b)));
 }
@@ -207,7 +202,6 @@ export function descriptorOf(document: GraphDocument, graphId: string, version: 
   return { graph_id: graphId, graph_version: version, name, nodes, edges, metadata };
 }
 
-/** A graph as shown by resources. */
 export function normalisedGraph(document: GraphDocument, graphId: string, version: number) {
   const { name, nodes, edges, metadata } = document;
   return { name, graphId, graphVersion: version, nodes, edges, metadata };
@@ -227,7 +221,6 @@ export function* sameDocument(a: GraphDocument, b: GraphDocument): Turns<boolean
   return true;
 }
 
-/** Compares two elements in canonical form. */
 export function sameElement(a: object, b: object | undefined): boolean {
   return a === b || (b !== undefined && JSON.stringify(a) === JSON.stringify(b));
 }

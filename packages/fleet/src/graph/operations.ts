@@ -32,7 +32,6 @@ export type GraphOperation =
       readonly value: Scalar | null;
     };
 
-/** Result of one operation. */
 export interface GraphMutationRecord {
   readonly op: GraphOperation['op'];
   readonly description: string;
@@ -222,7 +221,6 @@ function withWeight({ weight: _, ...rest }: GraphEdge, value: Scalar | null, fai
   return { ...rest, weight: value };
 }
 
-/** A copy of an element with its label or an attribute set. */
 function withField<Element extends GraphNode | GraphEdge>(element: Element, { key, value }: Field, fail: Fail) {
   if (key === 'label') {
     if (value !== null && typeof value !== 'string') throw fail('a label must be a string');
@@ -234,7 +232,6 @@ function withField<Element extends GraphNode | GraphEdge>(element: Element, { ke
   return { ...element, attributes };
 }
 
-/** The fields that an input contains. */
 function given<Input extends object>(input: Input): Partial<Input> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<Input>;
 }

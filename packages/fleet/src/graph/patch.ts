@@ -11,7 +11,6 @@ import {
   MAX_GRAPH_BYTES,
 } from './model.ts';
 
-/** A failed patch, which changed nothing. */
 export class GraphPatchError extends Error {
   override readonly name = 'GraphPatchError';
   /** Index of the failed operation; `null` if the final result is not a valid graph. */
@@ -70,7 +69,6 @@ function namesPrototype(operation: Operation): boolean {
   return pathsOf(operation).some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
 }
 
-/** A deep copy. */
 function* copyOf({ name, metadata, nodes, edges }: GraphDocument): Turns<object> {
   const copied = function* <Element extends { readonly attributes: object }>(list: readonly Element[]) {
     const copies: Element[] = [];
@@ -110,7 +108,6 @@ const headShape = z.strictObject({
   edges: z.array(z.unknown()),
 });
 
-/** Converts the patched value to a graph. */
 function* asGraph(value: object): Turns<GraphDocument> {
   const head = headShape.safeParse(value);
   if (!head.success) throw notAGraph('', head.error);

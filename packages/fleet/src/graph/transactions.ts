@@ -5,11 +5,11 @@ import {
   correlationOf,
   eventOf,
   type GraphSnapshot,
-  type GraphStore,
   type Hints,
   type OpenTransaction,
 } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
+import type { GraphStore } from '../tables/graphs.ts';
 import { inTimeSlices } from '../turns.ts';
 import { conflict, graphFault, locked, notFound } from './faults.ts';
 import { addedViolations, type Violation, violationsOf } from './invariants.ts';
@@ -18,14 +18,12 @@ import { applyOperations, type GraphMutationRecord, type GraphOperation } from '
 import { readGraph, writeGraph } from './text.ts';
 import type { Base, GraphVersions } from './versions.ts';
 
-/** A change before its commit. */
 export interface Change {
   readonly document: GraphDocument;
   readonly applied: readonly GraphMutationRecord[];
   readonly operations: number;
 }
 
-/** Maximum number of violations listed per answer. */
 const MAX_LISTED = 100;
 
 /**
@@ -105,7 +103,6 @@ export class GraphCommits {
   }
 }
 
-/** Author and reason of a change, for locks and snapshots. */
 export interface Author {
   readonly owner?: string | undefined;
   readonly note?: string | undefined;
@@ -118,7 +115,6 @@ export function ownerOf({ owner, caller }: Author): string | null {
   return owner ?? caller.childId;
 }
 
-/** Event correlation for a change. */
 function about({ hints = {}, caller }: Author, graphId: string): Correlation {
   return { ...correlationOf(hints, caller), graphId };
 }
@@ -203,7 +199,6 @@ export class Transactions {
     });
   }
 
-  /** Applies operations to the working copy of a transaction. */
   async apply(txId: string, operations: readonly GraphOperation[]) {
     return graphFault(() =>
       this.#queue.run(txId, async () => {
@@ -252,7 +247,6 @@ export class Transactions {
     );
   }
 
-  /** Drops the working copy. */
   async rollback(txId: string, caller: Caller) {
     const open = await this.#open(txId);
     const events = [
@@ -274,7 +268,6 @@ export class Transactions {
     };
   }
 
-  /** Ends expired transactions and deletes old snapshots. */
   sweep(): Promise<void> {
     return this.#store.sweep(expiredEvents);
   }

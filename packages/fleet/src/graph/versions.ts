@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { GraphStore } from '../ports.ts';
+import type { GraphStore } from '../tables/graphs.ts';
 import { inTimeSlices } from '../turns.ts';
 import { notFound } from './faults.ts';
 import { EMPTY_GRAPH, type GraphDocument } from './model.ts';
@@ -12,7 +12,6 @@ export interface Base {
   readonly document: GraphDocument;
 }
 
-/** The state of a graph before its first version. */
 export const EMPTY: Base = { version: 0, committedMs: 0, document: EMPTY_GRAPH };
 
 /** Maximum total number of elements in cached graphs, about 50 MB. */
@@ -30,12 +29,10 @@ export class GraphVersions {
     this.#store = store;
   }
 
-  /** Caches a version that was just committed. */
   remember(graphId: string, base: Base): void {
     this.#documents.set(keyOf(graphId, base.version), base);
   }
 
-  /** The committed version, or `EMPTY`. */
   async latest(graphId: string): Promise<Base> {
     const head = await this.#store.head(graphId);
     return head === null ? EMPTY : this.version(graphId, head.version);
@@ -48,7 +45,6 @@ export class GraphVersions {
     return base;
   }
 
-  /** A stored version, or `null`. */
   async stored(graphId: string, version: number): Promise<Base | null> {
     const key = keyOf(graphId, version);
     const known = this.#documents.get(key);

@@ -1,11 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Status, TaskNode, TreeNode } from './tree.ts';
 
-/** Side effects available to a tree. */
 export interface World {
   /** Milliseconds of a monotonic clock that stops while the run is paused. */
   nowMs(): number;
-  /** Reads the value of a condition's key. */
   read(key: string): Promise<unknown>;
   /**
    * Starts a task.
@@ -23,7 +21,6 @@ export interface World {
 /** A running tree or subtree. It is passive: each tick advances it as far as possible. */
 export interface Running {
   tick(): Promise<Status>;
-  /** Aborts all running tasks. */
   halt(): void;
   /** Time (`World.nowMs`) at which a tick is needed at the latest; infinity if never. */
   dueMs(): number;

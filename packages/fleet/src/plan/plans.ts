@@ -1,20 +1,12 @@
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { FleetError } from '../errors.ts';
-import {
-  type Caller,
-  correlationOf,
-  eventOf,
-  type FleetStore,
-  type Hints,
-  type PlanRecord,
-  type PlanState,
-} from '../ports.ts';
+import { type Caller, correlationOf, eventOf, type Hints, type PlanRecord, type PlanState } from '../ports.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
+import type { FleetStore } from '../tables/fleet-store.ts';
 import { type OutlineRow, type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
-/** Tools available to a plan. */
 export interface PlanTools {
   /** Why a tool cannot be called, or `null`. */
   refusal(tool: string): string | null;
@@ -22,7 +14,6 @@ export interface PlanTools {
   call(tool: string, input: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
-/** Child operations available to plans. */
 export interface PlanChildren {
   /** Starts a child and waits for its end. @returns its manifest */
   run(
@@ -30,7 +21,6 @@ export interface PlanChildren {
     hints: Hints,
     signal: AbortSignal,
   ): Promise<{ readonly exit_code: number | null; readonly child_id: string }>;
-  /** Ends the children of a run. */
   cancelOf(runId: string): Promise<void>;
 }
 
@@ -50,7 +40,6 @@ const KEPT_RUNS = 1_000;
 const DEFAULT_TIMEOUT_MS = { bt: 60_000, reactive: 300_000 } as const;
 const OWN_TASKS: ReadonlySet<string> = new Set(['noop', 'wait', 'child_run']);
 
-/** A run in this process. */
 interface Live {
   readonly run: PlanRun;
   record: PlanRecord;
@@ -58,7 +47,6 @@ interface Live {
   readonly ended: Promise<object>;
 }
 
-/** Plans: behaviour trees that call tools, start children and read the blackboard. */
 export class Plans {
   readonly #options: PlansOptions;
   readonly #live = new Map<string, Live>();
@@ -278,7 +266,6 @@ export class Plans {
   }
 }
 
-/** A task that failed with an output. */
 class TaskFailed extends Error {
   readonly output: unknown;
 

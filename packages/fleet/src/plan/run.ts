@@ -6,14 +6,12 @@ import { type Running, running, type World } from './interpreter.ts';
 import { StimulusQueue } from './scheduler.ts';
 import { nodesOf, type Status, type TaskNode, type Tree, type TreeNode, tasksOf } from './tree.ts';
 
-/** A tool call of a plan. */
 interface Invocation {
   readonly node_id: string;
   readonly tool: string;
   readonly input: unknown;
   output: unknown;
   readonly executed: boolean;
-  /** Message of a failed call. */
   error?: string;
 }
 
@@ -39,7 +37,6 @@ interface PlanRunOptions {
   readonly onNode: (id: string, status: Status) => void;
 }
 
-/** A node of a running tree. */
 export interface OutlineRow {
   /** Starts at 1. */
   readonly depth: number;
@@ -103,7 +100,6 @@ export class PlanRun {
     return Math.min(100, Math.floor((this.#done.size / this.#tasks) * 100));
   }
 
-  /** Why the run was stopped, or `null`. */
   get stopped(): StopReason | null {
     return this.#stopped;
   }
@@ -119,7 +115,6 @@ export class PlanRun {
     this.#wake();
   }
 
-  /** Words of the client that cancelled the run. */
   get words(): string | null {
     return this.#words;
   }

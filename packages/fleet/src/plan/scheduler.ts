@@ -1,19 +1,15 @@
-/** A kind of event that a reactive run handles. */
 type Stimulus = 'task_ready' | 'task_done' | 'blackboard' | 'pheromone';
 
 interface Queued {
   readonly stimulus: Stimulus;
-  /** Id of the related node, or `null`. */
   readonly nodeId: string | null;
   readonly atMs: number;
-  /** The handler. */
   readonly attend: () => void;
 }
 
 const BASE: Readonly<Record<Stimulus, number>> = { task_ready: 100, task_done: 70, blackboard: 55, pheromone: 45 };
 /** Maximum priority added by pheromones, so that they cannot lift a stimulus too far above other kinds. */
 const MAX_PHEROMONE = 20;
-/** Priority gained per second of waiting. */
 const AGE_PER_SECOND = 1;
 /**
  * Maximum queue length; a longer queue would mean that nothing is handled. The oldest stimulus that no task depends on
@@ -32,7 +28,6 @@ export function priorityOf({ stimulus, atMs }: Queued, intensity: number, nowMs:
   return BASE[stimulus] + pheromone + (Math.max(0, nowMs - atMs) / 1000) * AGE_PER_SECOND;
 }
 
-/** A priority queue of stimuli. */
 export class StimulusQueue {
   readonly #waiting: Queued[] = [];
 
@@ -47,7 +42,6 @@ export class StimulusQueue {
     if (oldest >= 0) this.#waiting.splice(oldest, 1);
   }
 
-  /** @param intensityAt - current pheromone at a node */
   take(nowMs: number, intensityAt: (nodeId: string) => number): Queued | undefined {
     let best = -1;
     let urgency = Number.NEGATIVE_INFINITY;

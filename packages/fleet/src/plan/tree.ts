@@ -1,4 +1,3 @@
-/** The status of a node. */
 export type Status = 'success' | 'failure' | 'running';
 
 interface Named<Kind extends string> {
@@ -20,13 +19,11 @@ export interface TaskNode extends Named<'task'> {
   readonly tool: string;
   /** Variable with the input. */
   readonly input_key?: string | undefined;
-  /** The literal input. */
   readonly input?: unknown;
   /** Variable that receives the output. */
   readonly output_key?: string | undefined;
 }
 
-/** A behaviour tree, as written by clients. */
 export type TreeNode =
   | (Named<'sequence' | 'selector'> & Branch)
   | (Named<'parallel'> & Branch & { readonly policy: 'all' | 'any' })

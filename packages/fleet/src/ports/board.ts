@@ -29,5 +29,4 @@ export interface BoardEvent {
   readonly previous: BoardEntry | null;
 }
 
-/** Called for each change with its version. */
 export type BoardEvents = (change: Pick<BoardEvent, 'kind' | 'key' | 'version'>) => readonly FleetEvent[];

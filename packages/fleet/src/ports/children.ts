@@ -3,7 +3,6 @@ import type { Correlation, FleetEvent } from '../ports.ts';
 export type ChildState = 'created' | 'starting' | 'running' | 'stopping' | 'terminated' | 'error' | 'killed' | 'lost';
 
 interface ChildUsage {
-  /** Number of model requests. */
   readonly messages: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
@@ -61,11 +60,9 @@ export interface LogPositions {
   readonly stderr: number;
 }
 
-/** Data written along with a child's record. */
 export interface ChildChange {
   readonly record: ChildRecord;
   readonly events?: readonly FleetEvent[];
   readonly logs?: readonly ChildLogLine[];
-  /** Replaces the start parameters. */
   readonly spec?: ChildSpec;
 }

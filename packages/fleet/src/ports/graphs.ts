@@ -1,6 +1,5 @@
 import type { FleetEvent } from '../ports.ts';
 
-/** The committed version of a graph. */
 export interface GraphHead {
   readonly graphId: string;
   readonly version: number;
@@ -30,7 +29,6 @@ export interface GraphSnapshot {
   readonly expiresMs: number | null;
 }
 
-/** An open transaction with its working copy. */
 export interface OpenTransaction extends GraphSnapshot {
   /** Counts changes of the working copy. */
   readonly revision: number;
@@ -58,13 +56,11 @@ export interface GraphCommit {
   readonly note: string | null;
   /** Id of the snapshot. If it equals an open transaction's id, the commit ends that transaction. */
   readonly txId: string;
-  /** Whether `txId` is an open transaction. */
   readonly isTransaction: boolean;
   /** Events to record, given the graph's resulting version. */
   readonly events: (version: number) => readonly FleetEvent[];
 }
 
-/** The outcome of a commit. */
 export type CommitOutcome =
   | { readonly kind: 'committed'; readonly version: number; readonly committedMs: number }
   | { readonly kind: 'conflict'; readonly found: number }
@@ -72,7 +68,6 @@ export type CommitOutcome =
   | { readonly kind: 'gone' }
   | { readonly kind: 'full' };
 
-/** A transaction to open on the committed version. */
 export interface TransactionRequest {
   readonly graphId: string;
   readonly txId: string;

@@ -45,7 +45,6 @@ export const PROFILES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** All tools of the fleet. */
 export const TOOL_NAMES: readonly string[] = [...new Set(Object.values(TOOLS_OF).flat())];
 
 /** The token required for starting programs over HTTP; without it, any local program could do so. */

@@ -30,7 +30,6 @@ import { graphBatchTool, graphTools } from './tools/graph-tools.ts';
 import { contractTools, planTools } from './tools/plan-tools.ts';
 import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 
-/** Opens the fleet over the store. */
 export async function openFleet(services: Services, { url, faces, mayStart }: PartPlace): Promise<Guest> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
   const limits = settings.children;
@@ -85,7 +84,6 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
   };
 }
 
-/** Computes the cost of a request in dollars from the price table. */
 function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number | null {
   return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
     const price = model === null ? null : prices.of(model, clock.nowMs());
@@ -127,7 +125,6 @@ function toolsOf(
   return all.filter(({ name }) => missingFlag(name, flags, mayStart) === null);
 }
 
-/** This server's tools, as called by plans. */
 function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: ToolContext) {
   return {
     refusal: (name: string): string | null => {
@@ -155,7 +152,6 @@ async function doorOf(
   return childDoor({ gate, rpc: listenersByChild(rpc), onFailure });
 }
 
-/** LRU cache of listeners, one per calling child. */
 function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
   const kept = new LRUCache<string, RequestListener>({ max: 100 });
   return (childId) => {

@@ -3,18 +3,17 @@ import type { Records } from 'mcp-pruner/core/ports/records.ts';
 import { z } from 'zod';
 import { FleetError } from '../errors.ts';
 import type { Fleet } from '../fleet.ts';
-import type { ChildRecord, FleetStore } from '../ports.ts';
+import type { ChildRecord } from '../ports.ts';
+import type { FleetStore } from '../tables/fleet-store.ts';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from './page-shapes.ts';
 
 const MOST_CHILDREN = 200;
 const MOST_LISTED = 50;
 const MOST_LOG_LINES = 500;
-/** Maximum number of drawn nodes. */
 const MOST_NODES = 200;
 const MOST_ENTRIES = 100;
 const MAX_VALUE_CHARS = 2_000;
 
-/** The page's readings of the fleet. */
 export function fleetReadings(fleet: Fleet, store: FleetStore, records: Records): Readonly<Record<string, Answer>> {
   return {
     fleet: () => fleetView(fleet, store),
@@ -24,7 +23,6 @@ export function fleetReadings(fleet: Fleet, store: FleetStore, records: Records)
   };
 }
 
-/** The page's actions on the fleet, each of which requires confirmation. */
 export function fleetActions({ children, plans }: Fleet): Readonly<Record<string, Answer>> {
   const child = (req: Parameters<Answer>[0]) => bodyOf(req, z.strictObject({ child_id: name })).child_id;
   const byPerson = { why: 'cancelled on the page' };

@@ -1,5 +1,4 @@
 import { compare } from '../graph/model.ts';
-/** The pheromone of one type at one node. */
 export interface Point {
   readonly nodeId: string;
   readonly type: string;
@@ -9,7 +8,6 @@ export interface Point {
   readonly updatedAt: number;
 }
 
-/** All pheromones at one node. */
 interface NodeTotal {
   readonly nodeId: string;
   readonly intensity: number;
@@ -55,7 +53,6 @@ export function strongestFirst(points: readonly Point[]): Point[] {
   );
 }
 
-/** Intensity for display, with at most six decimals. */
 export function shownIntensity(intensity: number): number {
   return Math.round(intensity * 1e6) / 1e6;
 }

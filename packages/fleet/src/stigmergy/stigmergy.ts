@@ -1,6 +1,7 @@
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
-import { type Caller, eventOf, type FieldStore, type PointChange, type StoredPoint } from '../ports.ts';
+import { type Caller, eventOf, type PointChange, type StoredPoint } from '../ports.ts';
+import type { FieldStore } from '../tables/field.ts';
 import { nextTurn } from '../turns.ts';
 import { decayed, normaliseType, shownIntensity, strongestFirst, totalsOf } from './field.ts';
 
@@ -10,13 +11,11 @@ export interface Mark {
   readonly intensity: number;
 }
 
-/** Pheromones that agents leave at the nodes they work on. */
 export class Stigmergy {
   readonly changes = new Changes();
   readonly #store: FieldStore;
   readonly #halfLifeMs: number;
 
-  /** @param halfLifeMs - default for calls that give none */
   constructor(store: FieldStore, halfLifeMs: number) {
     this.#store = store;
     this.#halfLifeMs = halfLifeMs;
@@ -55,7 +54,6 @@ export class Stigmergy {
     return { generated_at: atMs, points: strongest, totals };
   }
 
-  /** Total pheromone of every node. */
   async totals(): Promise<ReadonlyMap<string, number>> {
     const { points } = await this.#store.points();
     return new Map(totalsOf(points).map(({ nodeId, intensity }) => [nodeId, intensity]));

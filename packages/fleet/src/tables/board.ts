@@ -146,7 +146,6 @@ function nextVersion(): Steps<number> {
   return number("UPDATE main.fleet_counter SET value = value + 1 WHERE name = 'board_version' RETURNING value");
 }
 
-/** Whether there is room for these writes, given the entries that they replace. */
 function* hasRoomFor(writes: readonly BoardWrite[]): Steps<boolean> {
   const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
   let [entries, bytes] = [yield* counter('board_entries'), yield* counter('board_bytes')];
@@ -166,7 +165,6 @@ function* living(key: string, nowMs: number, events: BoardEvents, recorded: Flee
   return null;
 }
 
-/** Replaces an entry, and writes the change. */
 function* put(write: BoardWrite, previous: EntryRow | null, nowMs: number): Steps<EntryRow> {
   const { key, namespace, value, tags, ttlMs } = write;
   const created_ms = previous?.created_ms ?? nowMs;

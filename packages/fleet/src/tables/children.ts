@@ -26,7 +26,6 @@ export const ENDED = "state IN ('terminated', 'error', 'killed', 'lost')";
 const ACTIVE = "state IN ('starting', 'running', 'stopping')";
 const BY_ID = 'SELECT record FROM main.fleet_child WHERE child_id = ?';
 
-/** Children as JSON with look-up columns, and the servers that started them. */
 export class ChildStore {
   readonly #access: Transactions;
 
@@ -125,7 +124,6 @@ export class ChildStore {
     });
   }
 
-  /** Adds output lines, and stores the positions read so far. */
   async addOutput(childId: string, lines: readonly ChildLogLine[], positions: LogPositions): Promise<void> {
     await this.#access.write(function* (nowMs) {
       const child = yield* record<ChildRecord>(BY_ID, [childId]);
@@ -149,13 +147,11 @@ export class ChildStore {
     });
   }
 
-  /** Ids of children that ended before a time. */
   async endedBefore(ms: number): Promise<readonly string[]> {
     const sql = `SELECT child_id AS id FROM main.fleet_child WHERE ${ENDED} AND ended_ms < ?`;
     return (await this.#access.read(() => all<{ id: string }>(sql, [ms]))).map(({ id }) => id);
   }
 
-  /** Records a server's heartbeat, with its URL. */
   heartbeat(server: { readonly instanceId: string; readonly pid: number; readonly url: string }): Promise<void> {
     return this.#access.write(function* (nowMs) {
       yield* change(

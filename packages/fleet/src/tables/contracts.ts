@@ -4,7 +4,6 @@ import { recordEvents } from './record.ts';
 
 const MAX_CONTRACTS = 10_000;
 
-/** Awards of the contract net as JSON. */
 export class ContractStore {
   readonly #access: Transactions;
 

@@ -10,7 +10,6 @@ const AT_ONCE = 200;
 /** Sorts before all points, because no id is empty. */
 const FIRST = { nodeId: '', type: '' };
 
-/** A pheromone field, one row for each node and type. */
 export class FieldStore {
   readonly #access: Transactions;
 

@@ -33,7 +33,6 @@ export class FleetStore {
     this.contracts = new ContractStore(access);
   }
 
-  /** Records events without a change through the stores above. */
   async record(events: readonly FleetEvent[]): Promise<void> {
     if (events.length > 0) await this.#access.write((nowMs) => recordEvents(events, nowMs));
   }

@@ -14,7 +14,6 @@ import type {
 } from '../ports.ts';
 import { recordEvents } from './record.ts';
 
-/** A text in its stored form. */
 interface StoredText {
   /** Size of the uncompressed text, in bytes. */
   readonly bytes: number;
@@ -110,7 +109,6 @@ export class GraphStore {
     });
   }
 
-  /** The current lock. */
   activeLock(graphId: string): Promise<GraphLock | null> {
     return this.#access.read((nowMs) => activeLock(graphId, nowMs));
   }

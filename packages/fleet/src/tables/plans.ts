@@ -4,7 +4,6 @@ import { recordEvents } from './record.ts';
 
 const OPEN = "state IN ('running', 'paused')";
 
-/** Runs of plans as JSON. */
 export class PlanStore {
   readonly #access: Transactions;
 

@@ -2,7 +2,6 @@ import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { change } from 'mcp-pruner/store/sql/steps.ts';
 import { ENDED } from './children.ts';
 
-/** Tables of the fleet in Common SQL: graphs, blackboard, pheromones, children, plans and contracts. */
 const TABLES = `
   CREATE TABLE main.fleet_graph (
     graph_id TEXT PRIMARY KEY,
@@ -161,7 +160,6 @@ const ADVANCE_BOARD_COUNTERS = [
    WHERE name = 'board_dropped' AND value = 0`,
 ];
 
-/** Tables of the fleet, for creation and moving. */
 export const fleetTables: PartTables = {
   common: TABLES,
   sqlite: SQLITE_COUNTING,

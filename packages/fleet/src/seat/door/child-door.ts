@@ -17,7 +17,6 @@ const TO_PROVIDER = /^\/v1(?:beta)?\//;
 /** Batch endpoints are refused: they contain many requests that are billed later, so limits could not be enforced. */
 const BATCH = /batch/i;
 
-/** An admitted child. */
 interface Entered {
   readonly childId: string;
   /** Counts one request. @returns the reason for a refusal, or `null` */
@@ -85,7 +84,6 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
   };
   ownAdmissions.set(req, {
     childId,
-    /** Counts and limits the requests in the frames of a WebSocket. */
     watch: (watch, send) => new MeteredFrames({ ...entered, watch, send }),
   });
   return entered;

@@ -11,7 +11,6 @@ interface Metered {
   readonly reserve: () => Promise<ChildRefusal | null>;
   /** Records the usage of each request. Never rejects. */
   readonly settle: (usage: ExchangeUsage) => Promise<void>;
-  /** Observes admitted messages. */
   readonly watch: BridgeWatch;
   /** Sends one of the proxy's own messages to the client. */
   readonly send: (frame: Buffer) => void;

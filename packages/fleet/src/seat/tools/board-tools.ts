@@ -27,7 +27,6 @@ const watchInput = z.strictObject({
   wait_ms: z.int().min(0).max(30_000).optional(),
 });
 
-/** Blackboard tools, for facts shared by agents. */
 export function boardTools(board: Board): Tool[] {
   return [
     defineTool({

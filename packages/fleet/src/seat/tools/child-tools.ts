@@ -30,7 +30,6 @@ const spawnInput = z.strictObject({
 
 const brief = { run_id: hintFields.run_id, op_id: hintFields.op_id };
 
-/** Tools that start, monitor and end child agents. */
 export function childTools(children: Children): Tool[] {
   return [
     defineTool({

@@ -35,7 +35,6 @@ const patchOperation = z.discriminatedUnion('op', [
   z.strictObject({ op: z.enum(['move', 'copy']), from: pointer, path: pointer }),
 ]);
 
-/** Tools for graphs: changes, locks, comparison, transactions. */
 export function graphTools(graphs: Graphs): Tool[] {
   return [
     defineTool({

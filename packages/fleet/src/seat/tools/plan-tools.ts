@@ -185,7 +185,6 @@ function cancellationTools(plans: Plans): Tool[] {
   ];
 }
 
-/** Tools of the contract net. */
 export function contractTools(contracts: Contracts): Tool[] {
   const net = { namespace: 'contract_net', faces: ['rpc'] as const, flag: '--enable-cnp' };
   return [

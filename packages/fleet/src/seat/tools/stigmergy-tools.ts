@@ -10,7 +10,6 @@ const mark = z.strictObject({
   intensity: z.number().positive().max(10_000),
 });
 
-/** Tools for pheromones at nodes. */
 export function stigmergyTools(field: Stigmergy): Tool[] {
   return [
     defineTool({

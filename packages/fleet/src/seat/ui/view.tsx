@@ -20,7 +20,6 @@ import { useState } from 'preact/hooks';
 import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
 import { Drawing } from './drawing.tsx';
 
-/** The fleet's entry in the menu. */
 export const fleetView: PartView = {
   path: 'fleet',
   name: 'Fleet',
@@ -29,7 +28,6 @@ export const fleetView: PartView = {
   View: FleetView,
 };
 
-/** Children, graphs, the blackboard and running plans. */
 function FleetView() {
   const fleet = useLoaded<FleetShown | { readonly off: true }>('fleet');
   return (
@@ -235,7 +233,6 @@ function Plan({
   );
 }
 
-/** A button that ends something, after confirmation. */
 function Ending({
   name,
   of,
