@@ -26,7 +26,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   recall: {
     group: 'daily',
     summary: 'search earlier tool results',
-    load: async () => (await import('./cli/recall.ts')).recall,
+    load: async () => (await import('@mcp-pruner/recall/command.ts')).recall,
   },
   limits: {
     group: 'daily',

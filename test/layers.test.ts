@@ -21,7 +21,9 @@ const layers: readonly (readonly string[])[] = [
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  ['context', 'fleet', 'lab', 'limits', 'page', 'seams', 'sessions', 'team'].map((name) => `packages/${name}`),
+  ['context', 'fleet', 'lab', 'limits', 'page', 'recall', 'seams', 'sessions', 'team'].map(
+    (name) => `packages/${name}`,
+  ),
 ];
 const ENTRY = layers.length;
 

@@ -64,7 +64,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
     onFailure: (reason: string, cause: unknown): never => {
       throw new Error(reason, { cause });
     },
-    segments: services.context.segments(false),
+    segments: services.own.context.segments(false),
   });
   const forward = async (recording: Recording, needs: Needs, perToken: number): Promise<SentTexts> => {
     const player = new Player({ services, rewriter, recording, perToken });
@@ -75,7 +75,7 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
       await player.send(time);
       clock.now = time.answeredMs;
       for (const { from } of lost(time.at)) await player.recover(from, time.at);
-      await services.context.flush?.();
+      await services.own.context.flush?.();
       if (failures.length > 0) throw new Error(failures.join(''));
     }
     return player.texts;
@@ -145,7 +145,7 @@ class Player {
     this.#note(at, rewritten);
     const about = { requestId: scope.requestId, project, wire, forwardedOriginal: false };
     const facts = endedFacts(factsOf(rewritten, about), answeredMs, this.#usageAt(at));
-    services.context.cold.answered({ facts, atMs: answeredMs, tookMs: answeredMs - arrivedMs, wire });
+    services.own.context.cold.answered({ facts, atMs: answeredMs, tookMs: answeredMs - arrivedMs, wire });
   }
 
   /** What the provider reported. The cache of what was sent instead is as warm. */

@@ -9,7 +9,6 @@ import { Turns } from '../core/decide/turns.ts';
 import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
 import type { BudgetGate } from '../core/ports/budgets.ts';
-import type { Recall } from '../core/recall/recall.ts';
 import type { LearnedThresholds } from '../ledger/compactions.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Prices } from '../ledger/prices.ts';
@@ -18,9 +17,9 @@ import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import type { Base, Context } from './context.ts';
-import { type ContextGuest, type ContextView, partTools } from './guest.ts';
+import { type ContextGuest, type ContextView, partTools, type RecallGuest } from './guest.ts';
 import { type LedgerCounters, openLedger } from './ledger.ts';
-import { type Observers, openObservers, openRecall } from './observers.ts';
+import { type Observers, openObservers } from './observers.ts';
 import { decisionCacheOf } from './pipeline.ts';
 
 /** Services of every server, HTTP or stdio, used by tools, wires and routes. */
@@ -36,7 +35,8 @@ export interface Services extends Context, Observers {
   readonly ownPruner: Pruner;
   /** Scheduler of long work on the main thread. */
   readonly turns: Turns;
-  readonly context: ContextGuest;
+  /** Guests of every server. */
+  readonly own: { readonly context: ContextGuest; readonly recall: RecallGuest };
   readonly contextGc: ContextView;
   /** The ledger: costs of requests, and effects of pruning. */
   readonly ledger: Ledger;
@@ -50,7 +50,7 @@ export interface Services extends Context, Observers {
   /** Per-project settings. */
   readonly projectBook: ProjectBook;
   /** Searches stored results. */
-  readonly recall: Recall;
+  readonly recall: ReturnType<RecallGuest['over']>;
   /** Budgets of keys and projects; `null` until all guests are open. */
   readonly budgets: () => BudgetGate | null;
   budgetsAre(gate: BudgetGate): void;
@@ -77,7 +77,8 @@ export async function openServices(
   const { scorer, turns, decider, decisionCache } = deciding;
   const { ledger, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
-  const openContextGc = await context.edition.contextGc();
+  const { edition } = context;
+  const [openContextGc, openRecall] = await Promise.all([edition.contextGc(), edition.recall()]);
   const contextGuest = openContextGc(context, {
     projectBook,
     count: (sums) => ledger.count(sums),
@@ -87,8 +88,10 @@ export async function openServices(
     },
   });
   const { cold } = contextGuest;
-  const watches = openObservers(context, [contextGuest], turns, counters);
+  const recallGuest = openRecall(context, (pruneIds) => cold.recovered(pruneIds));
+  const watches = openObservers(context, [contextGuest, recallGuest], turns, counters);
   const { flushSeen } = watches;
+  const own = { context: contextGuest, recall: recallGuest };
   const upkeep = openUpkeep(context, projectBook);
   let budgets: BudgetGate | null = null;
   const onPruned = (result: PruneTextResult): void => {
@@ -101,9 +104,9 @@ export async function openServices(
     decisionCache,
     turns,
     onPruned,
-    ...openPruners({ ...context, decisionCache, scorer, ledger, context: contextGuest, onPruned }),
+    ...openPruners({ ...context, decisionCache, scorer, ledger, own, onPruned }),
+    own,
     ...watches,
-    context: contextGuest,
     contextGc: contextGuest.over(context, flushSeen),
     ledger,
     ledgerStarted,
@@ -112,7 +115,7 @@ export async function openServices(
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,
-    recall: openRecall(context, flushSeen, cold),
+    recall: recallGuest.over(context, flushSeen),
     budgets: () => budgets,
     budgetsAre(gate) {
       budgets = gate;
@@ -183,10 +186,21 @@ function openUpkeep({ store, clock, settings, failures }: Context, projectBook: 
 
 /** @param own - assigns originals to the caller's project */
 export function openPruners(
-  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'context' | 'onPruned'>,
+  parts: Context & Pick<Services, 'decisionCache' | 'scorer' | 'ledger' | 'own' | 'onPruned'>,
   own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
-  const { settings, failures, clock, store, events, decisionCache, scorer, ledger, context, onPruned } = parts;
+  const {
+    settings,
+    failures,
+    clock,
+    store,
+    events,
+    decisionCache,
+    scorer,
+    ledger,
+    own: { context },
+    onPruned,
+  } = parts;
   const open = (openedScorer: OpenScorer | null): Services['pruner'] => {
     const plain = createPruner({
       store,

@@ -6,6 +6,7 @@ import type { Budget, OverBudget } from '../core/ports/budgets.ts';
 import type { ColdReports, ContextActions } from '../core/ports/context-gc.ts';
 import type { OnEnded } from '../core/ports/guest.ts';
 import type { SumGroup } from '../core/ports/ledger-store.ts';
+import type { RecallSearch } from '../core/ports/recall.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { SeamSeat } from '../core/ports/seams.ts';
 import type { Observer } from '../core/ports/seen.ts';
@@ -155,6 +156,12 @@ export interface ContextView {
   readonly tools: readonly Tool[];
 }
 
+/** Recall, as the page and the tools use it. */
+export interface RecallGuest extends Guest {
+  /** Searches the results that a viewer may see. @param flush - writes everything seen so far */
+  over(viewed: Pick<Context, 'store'>, flush: () => Promise<void>): RecallSearch & { readonly tools: readonly Tool[] };
+}
+
 /** What context GC needs besides the context. */
 export interface ContextParts {
   readonly projectBook: ProjectBook;
@@ -172,7 +179,8 @@ export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member
 /** The optional parts of a program, passed in by its entry point. */
 export interface Edition {
   readonly settings: SettingTable;
-  /** Loads the guest that every server opens before all others. */
+  /** Load the guests that every server opens before all others. */
+  readonly recall: () => Promise<(context: Context, onHits: (pruneIds: readonly string[]) => void) => RecallGuest>;
   readonly contextGc: () => Promise<(context: Context, parts: ContextParts) => ContextGuest>;
   /** Parts, in the order in which their doors admit requests. */
   readonly parts: readonly Part[];

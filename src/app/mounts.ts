@@ -31,7 +31,6 @@ import { openIdempotency, openPruners, openResources, type Services } from './co
 import { callersOf, type Events, signInsOf, withoutAddresses } from './context.ts';
 import type { Finding } from './finding.ts';
 import type { Guest, Rows } from './guest.ts';
-import { openRecall } from './observers.ts';
 import type { PageAccess } from './page/access.ts';
 import { openTools, type ToolFace, type Toolset } from './tools.ts';
 
@@ -167,8 +166,8 @@ function viewPartsOf(
   const narrowed = {
     ...context,
     ...openPruners(context, own),
-    contextGc: parts.context.over(context, parts.flushSeen),
-    recall: openRecall(context, parts.flushSeen, parts.context.cold),
+    contextGc: parts.own.context.over(context, parts.flushSeen),
+    recall: parts.own.recall.over(context, parts.flushSeen),
     resources: openResources(context),
     idempotency: openIdempotency(context),
     isNarrow: true,

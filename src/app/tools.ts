@@ -9,7 +9,6 @@ import { healthTool } from '../mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
 import { pruneBatchTool, pruneTextTool } from '../mcp/tools/prune-text.ts';
-import { recallTool } from '../mcp/tools/recall.ts';
 import { recoverBatchTool, recoverTextTool } from '../mcp/tools/recover-text.ts';
 import { resourcesListTool } from '../mcp/tools/resources-list.ts';
 import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
@@ -44,12 +43,7 @@ interface Parts extends Services {
 
 /** Tool families in listing order. A new family is a row; each tool has its own flag. */
 const families: readonly ((parts: Parts) => readonly Tool[])[] = [
-  ({ pruner, recall, health }) => [
-    pruneTextTool(pruner),
-    recoverTextTool(pruner),
-    recallTool(recall),
-    healthTool(health),
-  ],
+  ({ pruner, recall, health }) => [pruneTextTool(pruner), recoverTextTool(pruner), ...recall.tools, healthTool(health)],
   ({ edition, settings, version, face, registry }) => [
     mcpInfoTool(() =>
       infoOf(settings, edition.settings.features, partTools(edition), version, face.transports(), face.maxInputBytes),

@@ -95,7 +95,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const ended: OnEnded = (exchange) => {
     for (const listener of listeners) listener(exchange);
   };
-  const { settings, events, clock, log, failures, ledger, context } = services;
+  const { settings, events, clock, log, failures, ledger, own } = services;
   const nextId = requestIds(clock);
   const hops = new LoopGuard(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
@@ -106,7 +106,7 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const runs = new RunBook();
   const reporter = new Reporter({
     ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, ended },
-    cold: context.cold,
+    cold: own.context.cold,
     shadow: settings.mode === 'shadow',
     onFailure: failures.of('reports'),
   });
@@ -310,7 +310,7 @@ async function handlerOptions(
       shortTools: await openShortTools(services, owners),
       ownRecords,
       traces,
-      segments: services.context.segments(owners !== undefined),
+      segments: services.own.context.segments(owners !== undefined),
       answers: keptAnswers(store.records, IDEMPOTENCY_TTL_MS),
       owners,
     }),

@@ -1,9 +1,9 @@
+import { Recall } from '@mcp-pruner/recall/recall.ts';
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
+import { keptText } from '../../src/core/kept-text.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
-import type { NotedResult } from '../../src/core/ports/recall.ts';
-import { keptText } from '../../src/core/recall/kept-text.ts';
-import { Recall, type RecallAnswer, type RecallInput } from '../../src/core/recall/recall.ts';
+import type { NotedResult, RecallAnswer, RecallInput } from '../../src/core/ports/recall.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aTurn } from './ledger-store.suite.ts';
 import { aBatch, aSegment, type Open } from './segments.suite.ts';

@@ -1,10 +1,10 @@
 import { SegmentObserver } from '@mcp-pruner/context/observer.ts';
 import { Recorder } from '@mcp-pruner/context/recorder.ts';
+import { ResultKeeper } from '@mcp-pruner/recall/keeper.ts';
+import { ResultWriter } from '@mcp-pruner/recall/writer.ts';
 import { describe, expect, it } from 'vitest';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { Observer, Seen, SeenRequestHead } from '../../src/core/ports/seen.ts';
-import { ResultKeeper } from '../../src/core/recall/keeper.ts';
-import { ResultWriter } from '../../src/core/recall/writer.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { termsOfQuery } from '@mcp-pruner/recall/query.ts';
 import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { describe, expect, it } from 'vitest';
 import { edition } from '../../src/edition.ts';
-import { termsOfQuery } from '../../src/engine/search/query.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { hasPostgres, newDatabase, runSql } from '../helpers/postgres.ts';

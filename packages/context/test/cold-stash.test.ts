@@ -1,8 +1,8 @@
 import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { isFailed } from 'mcp-pruner/base/failed-result.ts';
 import { keyOf, textHash } from 'mcp-pruner/core/hash.ts';
+import { keptId } from 'mcp-pruner/core/kept-text.ts';
 import type { HeadSums } from 'mcp-pruner/core/ports/segments.ts';
-import { keptId } from 'mcp-pruner/core/recall/kept-text.ts';
 import { checksumsOf } from 'mcp-pruner/core/request/head-sums.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
 import { givenOutMark } from 'mcp-pruner/core/result-marks.ts';

@@ -1,8 +1,8 @@
 import { sessionIn } from 'mcp-pruner/base/conversation-ids.ts';
 import type { BrowseStore, ConversationOrder, ListedConversation } from 'mcp-pruner/core/ports/browse.ts';
+import type { RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
 import type { ProjectConversation, SegmentStore, StoredSegment } from 'mcp-pruner/core/ports/segments.ts';
 import type { Store } from 'mcp-pruner/core/ports.ts';
-import type { Recall } from 'mcp-pruner/core/recall/recall.ts';
 import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { readProjectKey } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
@@ -19,7 +19,7 @@ import type {
 export interface ConversationParts {
   readonly segments: SegmentStore;
   readonly browse: BrowseStore;
-  readonly recall: Pick<Recall, 'search'>;
+  readonly recall: RecallSearch;
   readonly store: Pick<Store, 'findPrune'>;
   /** Flushes pending observations of requests. */
   readonly flush: () => Promise<void>;

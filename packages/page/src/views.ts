@@ -10,10 +10,10 @@ import type { ContextReport, Threshold } from 'mcp-pruner/core/ports/context-rep
 import type { LedgerReader, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import type { ProjectSettingsStore } from 'mcp-pruner/core/ports/project-settings.ts';
+import type { RecallAnswer, RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
 import type { Records } from 'mcp-pruner/core/ports/records.ts';
 import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
-import { MAX_HITS, type Recall, type RecallAnswer } from 'mcp-pruner/core/recall/recall.ts';
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
 import type { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
 import { firstLine } from './conversations.ts';
@@ -105,7 +105,7 @@ export function found(
     limit,
   }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
 ): Promise<RecallAnswer> {
-  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MAX_HITS), project, task: '' });
+  return recall.search({ query, scope: 'project', limit, project, task: '' });
 }
 
 /** Size and age of the store. @throws StoreUnavailable */
@@ -156,7 +156,7 @@ export interface PageParts {
   }) => Promise<PrefixBreakReport>;
   /** Length at which a client compacts; `null` if unknown. May reject with `StoreUnavailable`. */
   readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
-  readonly recall: Pick<Recall, 'search'>;
+  readonly recall: RecallSearch;
   /** Default project for searches. */
   readonly project: string;
   /** Whether the first words of conversations are stored. */

@@ -95,3 +95,48 @@ export interface RecallStore {
   /** The conversations that a task's conversations continue. A conversation name is accepted as a task. */
   continuedBy(project: string, task: string): Promise<readonly string[]>;
 }
+
+/** A search query and its scope. */
+export interface RecallInput {
+  readonly query: string;
+  /** Full names, suffixes, or globs. */
+  readonly path?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly scope: 'conversation' | 'project';
+  /** Number of hits, 1 to 50; other values count as the nearest of these. Default: 8. */
+  readonly limit?: number;
+  readonly project: string;
+  /** `x-mcp-pruner-task` of the caller, or `''`. */
+  readonly task: string;
+}
+
+/** A stored result with the lines that match the query, spelled as in the contract. */
+export interface RecallHit {
+  readonly prune_id: string;
+  /** First and last line, numbered as in `recover_text`. */
+  readonly lines: string;
+  readonly tool: string | null;
+  readonly path: string | null;
+  /** Time of the last occurrence, ISO 8601. */
+  readonly when: string;
+  readonly score: number;
+  /** The same call has since returned a different result. */
+  readonly superseded?: true;
+  /** The lines, verbatim. */
+  readonly text: string;
+}
+
+export interface RecallAnswer {
+  readonly hits: readonly RecallHit[];
+  /** Whether further results match. */
+  readonly more: boolean;
+  readonly scope: 'conversation' | 'project';
+  /** Advice if nothing was found. */
+  readonly hint?: string;
+}
+
+/** Searches the results that a caller may see. */
+export interface RecallSearch {
+  /** @throws StoreUnavailable */
+  search(input: RecallInput): Promise<RecallAnswer>;
+}

@@ -5,6 +5,7 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import { ownWords } from '../../wires/transcript/file-blocks.ts';
 import { asksForSummary } from '../compactions/asks-for-summary.ts';
+import { keptId } from '../kept-text.ts';
 import type {
   CollectedRequest,
   Collector,
@@ -15,7 +16,6 @@ import type {
   SegmentPorts,
   Step,
 } from '../ports/segments.ts';
-import { keptId } from '../recall/kept-text.ts';
 import { SeenMessages } from '../seen/reader.ts';
 import { applyDirectives } from '../segments/apply-directives.ts';
 import { argumentsIn } from '../segments/arguments.ts';

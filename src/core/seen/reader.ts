@@ -6,9 +6,9 @@ import { Conversation } from '../../wires/goal/conversation.ts';
 import { openingEnd } from '../compactions/signs.ts';
 import { advanceFor, type Turns } from '../decide/turns.ts';
 import { textHash } from '../hash.ts';
+import { keptId } from '../kept-text.ts';
 import type { Observer, SeenMessage, SeenRequestHead, SeenResult } from '../ports/seen.ts';
 import type { RequestScope, SeenSegment } from '../ports/segments.ts';
-import { keptId } from '../recall/kept-text.ts';
 import { usualShownId } from '../request/conversation-names.ts';
 import { findTexts } from '../request/find-texts.ts';
 import {

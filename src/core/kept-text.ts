@@ -1,7 +1,7 @@
-import { splitLines } from '../../engine/text/lines.ts';
-import { estimateTokens } from '../../engine/text/tokens.ts';
-import { keyOf, pruneIdOf } from '../hash.ts';
-import type { NewDecision } from '../ports.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
+import { keyOf, pruneIdOf } from './hash.ts';
+import type { NewDecision } from './ports.ts';
 
 /** Prune id of a text that is stored whole, derived from the text alone. */
 export function keptId(hash: string): string {

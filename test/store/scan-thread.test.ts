@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { ScanThread } from '../../src/store/sqlite/scan-thread.ts';
-import { afterwards, tempPath } from '../store/helpers.ts';
+import { afterwards, tempPath } from './helpers.ts';
 
 const query = { project: 'p', terms: new Map([['word', false]]), files: [], limit: 1 };
 

@@ -1,6 +1,6 @@
-import type { NotedResult, RecallStore } from '../ports/recall.ts';
-import type { PackedText, StoreBatch } from '../ports.ts';
-import { keptText } from './kept-text.ts';
+import { keptText } from 'mcp-pruner/core/kept-text.ts';
+import type { NotedResult, RecallStore } from 'mcp-pruner/core/ports/recall.ts';
+import type { PackedText, StoreBatch } from 'mcp-pruner/core/ports.ts';
 
 /** Results of one request that are stored together, with everything the store needs. */
 interface KeptResults {

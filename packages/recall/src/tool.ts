@@ -1,6 +1,6 @@
+import type { RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
+import { defineTool, integer, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
-import { DEFAULT_HITS, MAX_HITS, type Recall } from '../../core/recall/recall.ts';
-import { defineTool, integer, type Tool } from '../tool.ts';
 
 const input = z.strictObject({
   query: z.string(),
@@ -11,7 +11,7 @@ const input = z.strictObject({
 });
 
 /** `recall`: searches lines of earlier tool results by their words. */
-export function recallTool(recall: Pick<Recall, 'search'>): Tool {
+export function recallTool(recall: RecallSearch): Tool {
   return defineTool({
     name: 'recall',
     namespace: 'pruner',
@@ -21,9 +21,9 @@ export function recallTool(recall: Pick<Recall, 'search'>): Tool {
       'lines, text and prune_id for recover_text.',
     annotations: { readOnlyHint: true },
     input,
-    run({ query, path, tool, scope = 'project', limit = DEFAULT_HITS }, { scope: caller }) {
+    run({ query, path, tool, scope = 'project', limit }, { scope: caller }) {
       const { project, task } = caller ?? { project: 'default', task: '' };
-      return recall.search({ query, path, tool, scope, limit: Math.min(limit, MAX_HITS), project, task });
+      return recall.search({ query, path, tool, scope, limit, project, task });
     },
   });
 }

@@ -5,7 +5,7 @@ import { filterOf, mayHave, termHash } from '../../src/engine/search/term-filter
 import { termsOf } from '../../src/engine/search/terms.ts';
 import { aResult, keep, search } from '../contract/recall.suite.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';
-import { openStore, tempPath } from '../store/helpers.ts';
+import { openStore, tempPath } from './helpers.ts';
 
 const scope = (terms: readonly string[]) => {
   return { project: 'p', terms: new Map(terms.map((term) => [term, false])), files: [], limit: 10 };

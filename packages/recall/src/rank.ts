@@ -1,6 +1,6 @@
-import { type Lines, lineAt, splitLines } from '../text/lines.ts';
-import type { LineRange } from '../types.ts';
-import { eachTerm } from './terms.ts';
+import { eachTerm } from 'mcp-pruner/engine/search/terms.ts';
+import { type Lines, lineAt, splitLines } from 'mcp-pruner/engine/text/lines.ts';
+import type { LineRange } from 'mcp-pruner/engine/types.ts';
 
 /** A term of a query with its weight, which is higher for rarer terms. */
 export interface QueryTerm {

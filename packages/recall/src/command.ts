@@ -1,4 +1,3 @@
-import { DEFAULT_HITS, MAX_HITS, type RecallAnswer } from '../core/recall/recall.ts';
 import {
   type Call,
   type Command,
@@ -8,8 +7,10 @@ import {
   printable,
   textOption,
   UsageError,
-} from './command.ts';
-import { withStore } from './open-store.ts';
+} from 'mcp-pruner/cli/command.ts';
+import { withStore } from 'mcp-pruner/cli/open-store.ts';
+import type { RecallAnswer } from 'mcp-pruner/core/ports/recall.ts';
+import { DEFAULT_HITS, MAX_HITS, Recall } from './recall.ts';
 
 export const recall: Command = {
   usage: 'recall <words> [--project P] [--task T] [--path G] [--tool G] [--limit N] [--json]',
@@ -30,7 +31,6 @@ export const recall: Command = {
   async run(call, io) {
     const limit = limitOf(call);
     const task = textOption(call, 'task') ?? '';
-    const { Recall } = await import('../core/recall/recall.ts');
     const answer = await withStore(call, io, ({ recall: store }) =>
       new Recall({ store, flush: async () => {} }).search({
         query: call.positionals.join(' '),

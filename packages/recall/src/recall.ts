@@ -1,57 +1,18 @@
-import { nameMatcher } from '../../engine/search/glob.ts';
-import { termsOfQuery } from '../../engine/search/query.ts';
-import {
-  type AboutText,
-  bestLines,
-  pathsIn,
-  type QueryTerm,
-  type RankedText,
-  rankText,
-  shareOfCall,
-} from '../../engine/search/rank.ts';
-import { isFragment, weightOf } from '../../engine/search/scan.ts';
-import { eachTerm } from '../../engine/search/terms.ts';
-import { renderRanges } from '../../engine/text/render.ts';
-import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
-
-/** A search query and its scope. */
-export interface RecallInput {
-  readonly query: string;
-  /** Full names, suffixes, or globs. */
-  readonly path?: string | undefined;
-  readonly tool?: string | undefined;
-  readonly scope: 'conversation' | 'project';
-  /** Maximum number of hits. */
-  readonly limit: number;
-  readonly project: string;
-  /** `x-mcp-pruner-task` of the caller, or `''`. */
-  readonly task: string;
-}
-
-/** A stored result with the lines that match the query, spelled as in the contract. */
-interface RecallHit {
-  readonly prune_id: string;
-  /** First and last line, numbered as in `recover_text`. */
-  readonly lines: string;
-  readonly tool: string | null;
-  readonly path: string | null;
-  /** Time of the last occurrence, ISO 8601. */
-  readonly when: string;
-  readonly score: number;
-  /** The same call has since returned a different result. */
-  readonly superseded?: true;
-  /** The lines, verbatim. */
-  readonly text: string;
-}
-
-export interface RecallAnswer {
-  readonly hits: readonly RecallHit[];
-  /** Whether further results match. */
-  readonly more: boolean;
-  readonly scope: 'conversation' | 'project';
-  /** Advice if nothing was found. */
-  readonly hint?: string;
-}
+import type {
+  RecallAnswer,
+  RecallCandidate,
+  RecallHit,
+  RecallInput,
+  RecallScope,
+  RecallSearch,
+  RecallStore,
+} from 'mcp-pruner/core/ports/recall.ts';
+import { isFragment, weightOf } from 'mcp-pruner/engine/search/scan.ts';
+import { eachTerm } from 'mcp-pruner/engine/search/terms.ts';
+import { renderRanges } from 'mcp-pruner/engine/text/render.ts';
+import { nameMatcher } from './glob.ts';
+import { termsOfQuery } from './query.ts';
+import { type AboutText, bestLines, pathsIn, type QueryTerm, type RankedText, rankText, shareOfCall } from './rank.ts';
 
 interface RecallOptions {
   readonly store: RecallStore;
@@ -86,7 +47,7 @@ const NOTHING_FOUND =
 const NO_WORDS = 'The query has no words: give words, names or paths that the result contains.';
 
 /** Searches stored tool results. */
-export class Recall {
+export class Recall implements RecallSearch {
   readonly #options: RecallOptions;
 
   constructor(options: RecallOptions) {
@@ -113,7 +74,8 @@ export class Recall {
     const likeliest = withinReadLimit(sameCallsFirst(candidates, query).slice(0, CANDIDATES));
     const about = { meanChars, rarest: Math.log(1 + results), pathsInQuery };
     const sorted = inOrder(await this.#ranked(likeliest, query, about), await this.#own(input, likeliest));
-    const hits = hitsOf(sorted.slice(0, input.limit), query);
+    const limit = Math.min(Math.max(1, input.limit ?? DEFAULT_HITS), MAX_HITS);
+    const hits = hitsOf(sorted.slice(0, limit), query);
     if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
     this.#options.onHits?.(hits.map(({ prune_id }) => prune_id));
     const isMore = found.more || candidates.length > likeliest.length || sorted.length > hits.length;

@@ -1,15 +1,15 @@
+import { textHash } from 'mcp-pruner/core/hash.ts';
+import type { RecallAnswer } from 'mcp-pruner/core/ports/recall.ts';
+import { messageSegmentId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { describe, expect, it } from 'vitest';
-import { members, onFile, onPostgres, startTeam } from '../../packages/team/test/team.ts';
-import { textHash } from '../../src/core/hash.ts';
-import type { RecallAnswer } from '../../src/core/recall/recall.ts';
-import { messageSegmentId } from '../../src/core/segments/text-segments.ts';
-import { run } from '../cli/fake-io.ts';
-import { aResult } from '../contract/recall.suite.ts';
-import { chatBody, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
-import { startUpstream } from '../helpers/fake-upstream.ts';
-import { hasPostgres } from '../helpers/postgres.ts';
-import { type RpcAnswer, startProxy, type TestProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
+import { run } from '../../../test/cli/fake-io.ts';
+import { aResult } from '../../../test/contract/recall.suite.ts';
+import { chatBody, type Message, oneResult, toolTurn } from '../../../test/helpers/chat.ts';
+import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
+import { hasPostgres } from '../../../test/helpers/postgres.ts';
+import { type RpcAnswer, startProxy, type TestProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog } from '../../../test/helpers/texts.ts';
+import { members, onFile, onPostgres, startTeam } from '../../team/test/team.ts';
 
 const read = (content: unknown, path = 'src/a.ts', id = 'c1'): Message[] =>
   oneResult(content, { id, tool: 'read_file', args: { path } });

@@ -1,12 +1,12 @@
-import { BoundedMap } from '../../base/bounded-map.ts';
-import type { FailureReporter } from '../../base/failures.ts';
-import { type BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
-import { groupBy } from '../../engine/group-by.ts';
-import { keyOf } from '../hash.ts';
-import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from '../ports/seen.ts';
-import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
-import type { Clock } from '../ports.ts';
-import { messageSegmentId } from '../segments/text-segments.ts';
+import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
+import { type BackgroundWriter, WriteBehind } from 'mcp-pruner/base/write-behind.ts';
+import { keyOf } from 'mcp-pruner/core/hash.ts';
+import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from 'mcp-pruner/core/ports/seen.ts';
+import type { Directives, DirectivesView, RequestScope } from 'mcp-pruner/core/ports/segments.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { messageSegmentId } from 'mcp-pruner/core/segments/text-segments.ts';
+import { groupBy } from 'mcp-pruner/engine/group-by.ts';
 import type { KeptResult, ResultSink } from './writer.ts';
 
 interface ResultKeeperOptions {

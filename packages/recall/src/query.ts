@@ -1,4 +1,4 @@
-import { eachTerm, isJoined } from './terms.ts';
+import { eachTerm, isJoined } from 'mcp-pruner/engine/search/terms.ts';
 
 /** Maximum number of terms of a query; further ones are ignored. */
 const MOST_TERMS = 64;
