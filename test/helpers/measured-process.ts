@@ -8,7 +8,7 @@ import { compiled } from './built.ts';
 const PRELOAD = fileURLToPath(new URL('measured-preload.mjs', import.meta.url));
 
 /** What the preloaded script measures. */
-type Measure = 'start' | 'allocated' | 'heap' | 'countStart' | 'counted' | 'promiseStart' | 'promises';
+type Measure = 'write' | 'start' | 'allocated' | 'heap' | 'countStart' | 'counted' | 'promiseStart' | 'promises';
 
 /** Calls of functions, distinct functions called, and source files of ours that contain them. */
 export interface Counts {
@@ -43,6 +43,11 @@ export class MeasuredProcess {
       });
       sent.once('error', reject).end(body);
     });
+  }
+
+  /** Makes the server write now what it would write within a second. */
+  async write(): Promise<void> {
+    await this.#ask('write');
   }
 
   /** Bytes of JavaScript objects that the server allocates during work; collected ones count as well. */
