@@ -17,6 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ['base', 'errors', 'engine'],
   ['wires'],
   ['core'],
+  ['money'],
   ['store', 'backends', 'ledger', 'agents', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
@@ -36,11 +37,12 @@ interface Narrow {
   readonly types?: readonly string[];
 }
 
-const [, , , services = [], faces = []] = layers;
+const [, , , , services = [], faces = []] = layers;
 const narrow: readonly Narrow[] = [
   // the core knows requests by their interface alone, and of providers which models check their history
   { rooms: ['core'], folder: 'wires/dialects', types: ['wires/dialects/dialect'] },
   { rooms: ['core'], folder: 'wires/providers', values: ['wires/providers/checks-history'] },
+  { rooms: ['money'], folder: 'core', types: ['core/ports'] },
   // services implement the ports of the core, and know nothing else of it
   { rooms: services, folder: 'core', types: ['core/ports'] },
   { rooms: services, folder: 'wires', values: ['wires/providers/facts'] },

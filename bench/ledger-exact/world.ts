@@ -4,7 +4,7 @@ import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { edition } from '../../src/edition.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { Prices } from '../../src/ledger/prices.ts';
+import { Prices } from '../../src/money/prices.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect, ProviderUsage } from '../../src/wires/dialects/dialect.ts';

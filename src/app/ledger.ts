@@ -1,8 +1,8 @@
 import type { Clock } from '../core/ports.ts';
-import { AvoidedCompactions, LearnedThresholds } from '../ledger/compactions.ts';
-import { pricesOf } from '../ledger/installed-prices.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
-import type { Prices } from '../ledger/prices.ts';
+import { AvoidedCompactions, LearnedThresholds } from '../money/compactions.ts';
+import { pricesOf } from '../money/installed-prices.ts';
+import type { Prices } from '../money/prices.ts';
 import type { Context } from './context.ts';
 import { readsOwnLengths } from './own-lengths.ts';
 

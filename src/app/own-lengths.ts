@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ownLengths } from '../agents/clients/compact-at.ts';
-import { setOwnLengths } from '../ledger/client-lengths.ts';
+import { setOwnLengths } from '../money/client-lengths.ts';
 
 /** Has the lengths at which clients compact read from the settings of the user who runs the process. */
 export function readsOwnLengths(env: Readonly<Record<string, string | undefined>>, homeDir = env.HOME ?? ''): void {

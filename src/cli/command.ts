@@ -7,8 +7,8 @@ import type { Settings } from '../config/settings.ts';
 import type { CompactionShown, SeamsReport } from '../core/ports/seams-report.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
-import type { Prices } from '../ledger/prices.ts';
-import type { ThresholdCost } from '../ledger/thresholds.ts';
+import type { Prices } from '../money/prices.ts';
+import type { ThresholdCost } from '../money/thresholds.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 /** The edition's optional parts, as needed by commands. */

@@ -9,7 +9,7 @@ import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
-import type { ThresholdCost } from '../ledger/thresholds.ts';
+import type { ThresholdCost } from '../money/thresholds.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
 import { type Call, type Command, configOption, fileReader, type Io, textOption, UsageError } from './command.ts';
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';

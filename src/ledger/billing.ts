@@ -2,7 +2,10 @@ import { contentIdOf } from '../base/conversation-ids.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerState, LedgerSum, Settling } from '../core/ports/ledger-store.ts';
 import type { RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
-import { type Bill, billOf, hasCacheFigures } from './bill.ts';
+import { type Bill, billOf, hasCacheFigures } from '../money/bill.ts';
+import { answeredFrom, causeOf, follows, shared } from '../money/known.ts';
+import type { Price, Prices } from '../money/prices.ts';
+import { pricing } from '../money/served-price.ts';
 import {
   branchOf,
   type ConversationState,
@@ -21,10 +24,7 @@ import {
   unexaminedSums,
   WaitingSums,
 } from './figures.ts';
-import { answeredFrom, causeOf, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
-import type { Price, Prices } from './prices.ts';
-import { pricing } from './served-price.ts';
 
 /** Dependencies of `Billing`. */
 export interface BillingOptions {

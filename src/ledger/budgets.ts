@@ -4,10 +4,10 @@ import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { ReportedUsage } from '../core/ports/request-facts.ts';
 import type { Clock } from '../core/ports.ts';
-import { dollarsServed } from './bill.ts';
+import { dollarsServed } from '../money/bill.ts';
+import { dayOf, type Price, type Prices, ratesFor } from '../money/prices.ts';
+import { pricing } from '../money/served-price.ts';
 import { addedUp, nameOf, namesOf } from './budget-names.ts';
-import { dayOf, type Price, type Prices, ratesFor } from './prices.ts';
-import { pricing } from './served-price.ts';
 import { ALIVE_MS, PROCESSES } from './settlement.ts';
 
 export interface BudgetsOptions {

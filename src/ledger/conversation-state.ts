@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../core/ports/request-facts.ts';
-import { type Known, type KnownMessage, shared } from './known.ts';
+import { type Known, type KnownMessage, shared } from '../money/known.ts';
 
 /** The ledger's state of a conversation. */
 export interface ConversationState {

@@ -1,9 +1,9 @@
 import type { LedgerTurn } from '../core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from '../core/ports/ledger-store.ts';
 import type { RegretFacts, RequestFacts, TextFacts, UnexaminedFacts } from '../core/ports/request-facts.ts';
-import type { Miss } from './known.ts';
+import type { Miss } from '../money/known.ts';
+import { dayOf } from '../money/prices.ts';
 import type { NewTokens } from './model-scale.ts';
-import { dayOf } from './prices.ts';
 
 /** A request's contribution to the daily figures, in total and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {

@@ -1,7 +1,7 @@
 import type { Arm } from '../core/ports/ledger.ts';
 import type { Difference, HoldoutPlan, HoldoutResult } from '../core/ports/ledger-report.ts';
 import type { LedgerConversation } from '../core/ports/ledger-store.ts';
-import { difference, ENOUGH, pairedDifference } from './interval.ts';
+import { difference, ENOUGH, pairedDifference } from '../money/interval.ts';
 
 /** Compared fields of a conversation. */
 export type ComparedConversation = Pick<

@@ -10,11 +10,11 @@ import type { LedgerStore, LedgerSum, SumGroup } from '../core/ports/ledger-stor
 import type { LedgerSink, RegretFacts, RequestFacts } from '../core/ports/request-facts.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import { isUnwritable } from '../errors/errors.ts';
-import { entering } from './bill.ts';
+import { entering } from '../money/bill.ts';
+import { dayOf, type Prices } from '../money/prices.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';
-import { dayOf, type Prices } from './prices.ts';
 import { type ReportPrices, reportOf } from './report.ts';
 import { ROW_DROPPED, SETTLE_MS, Settlement, type SettlementParts, type SettleResult } from './settlement.ts';
 

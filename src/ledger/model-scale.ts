@@ -1,5 +1,5 @@
 import type { RequestFacts } from '../core/ports/request-facts.ts';
-import { clearsAlike, type Known, shared } from './known.ts';
+import { clearsAlike, type Known, shared } from '../money/known.ts';
 
 /** Minimum number of new tokens for a request to be used for calibration. */
 const MIN_GUESSED = 200;

@@ -11,8 +11,9 @@ import type {
 } from '../core/ports/ledger-report.ts';
 import type { LedgerConversation, LedgerSum, Others } from '../core/ports/ledger-store.ts';
 import { forcedWords, isForcedReason } from '../errors/passed-whole.ts';
+import type { Prices } from '../money/prices.ts';
+import { unpricedNotes } from '../money/unpriced-notes.ts';
 import { holdoutOf } from './holdout.ts';
-import type { Prices } from './prices.ts';
 
 /** Daily sums that show whether anything was saved. */
 export interface DaySaving {
@@ -54,8 +55,6 @@ export function fallenNotes(days: readonly DaySaving[]): string[] {
 
 /** Minimum estimated tokens for a meaningful calibration. */
 const ENOUGH_GUESSED = 2_000;
-/** Maximum number of unpriced models named in notes. */
-const MAX_UNPRICED = 10;
 const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
@@ -191,18 +190,6 @@ function shortNotes(models: readonly LedgerModel[], prices: ReportPrices | undef
       const tokens = `${plural(Math.round(write1h), 'token')} of ${model}`;
       return `${tokens}, written to the cache with a long lifetime, are priced short: no price is known`;
     });
-}
-
-/** One line for each of the most used models without a price. */
-export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpriced'>[]): string[] {
-  const without = models.filter(({ unpriced }) => unpriced > 0).toSorted((a, b) => b.unpriced - a.unpriced);
-  const others = without.length - MAX_UNPRICED;
-  return [
-    ...without
-      .slice(0, MAX_UNPRICED)
-      .map(({ model, unpriced }) => `${plural(unpriced, 'request')} of ${model || '(no model)'} without a price`),
-    ...(others > 0 ? [`and ${plural(others, 'other model')}`] : []),
-  ];
 }
 
 /** Reported tokens per estimated token; `null` until there is enough evidence. */

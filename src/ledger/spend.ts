@@ -1,8 +1,8 @@
 import type { AccessKey, CountedSpan, KeyStore } from '../core/ports/keys.ts';
 import type { LedgerReport, LedgerTotals } from '../core/ports/ledger-report.ts';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
+import { dayOf } from '../money/prices.ts';
 import { readReport } from './ledger.ts';
-import { dayOf } from './prices.ts';
 import type { SpentBy } from './spent-by.ts';
 
 const DAY_MS = 86_400_000;

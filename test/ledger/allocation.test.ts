@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { MemoryLedger } from '../../src/cli/memory-ledger.ts';
 import type { MessageFacts, RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { Prices } from '../../src/ledger/prices.ts';
+import { Prices } from '../../src/money/prices.ts';
 import { allocatedBytes } from '../helpers/allocated.ts';
 
 /** A message of a conversation; every second one has cuts. */

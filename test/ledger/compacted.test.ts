@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readContexts } from '../../src/ledger/compactions.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
+import { readContexts } from '../../src/money/compactions.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { BillingUpstream, conversation, priceFile, turnsOf } from './team.ts';

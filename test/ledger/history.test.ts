@@ -5,8 +5,8 @@ import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { RequestFacts } from '../../src/core/ports/request-facts.ts';
 import { packRows, unpackRows } from '../../src/ledger/conversation-state.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { Prices } from '../../src/ledger/prices.ts';
 import { decodeFacts, encodeFacts } from '../../src/ledger/settlement.ts';
+import { Prices } from '../../src/money/prices.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openStore } from '../helpers/rewriter.ts';
 

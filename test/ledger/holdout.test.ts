@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Difference, HoldoutResult } from '../../src/core/ports/ledger-report.ts';
 import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
-import { difference } from '../../src/ledger/interval.ts';
+import { difference } from '../../src/money/interval.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { run } from '../cli/fake-io.ts';

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MissCause } from '../../src/core/ports/ledger.ts';
 import type { RequestFacts } from '../../src/core/ports/request-facts.ts';
-import { type Bill, billOf } from '../../src/ledger/bill.ts';
-import type { Known } from '../../src/ledger/known.ts';
-import type { Price } from '../../src/ledger/prices.ts';
+import { type Bill, billOf } from '../../src/money/bill.ts';
+import type { Known } from '../../src/money/known.ts';
+import type { Price } from '../../src/money/prices.ts';
 import { FakeProvider, type Piece, type ProviderRules } from './fake-provider.ts';
 
 const MINUTE = 60_000;

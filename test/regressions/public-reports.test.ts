@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { planRead } from '../../src/engine/plan.ts';
-import { dollarsServed } from '../../src/ledger/bill.ts';
-import { Prices } from '../../src/ledger/prices.ts';
-import { pricing } from '../../src/ledger/served-price.ts';
+import { dollarsServed } from '../../src/money/bill.ts';
+import { Prices } from '../../src/money/prices.ts';
+import { pricing } from '../../src/money/served-price.ts';
 import { usageFacts } from '../../src/proxy/report/ledger-facts.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 

@@ -117,7 +117,7 @@ interface SampleOptions {
   readonly onProgress?: (made: number, commitsSeen: number) => void;
 }
 
-export const MIN_CHARS = 4000;
+const MIN_CHARS = 4000;
 const MIN_LINES = 60;
 export const MAX_BYTES = 1_000_000;
 const MAX_LINES = 20_000;

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import { SAME_RESET_S } from 'mcp-pruner/ledger/limits/attribution.ts';
-import { type FoldState, type StoredReading, WindowFold } from 'mcp-pruner/ledger/limits/window-fold.ts';
+import { SAME_RESET_S } from 'mcp-pruner/money/limits/attribution.ts';
 import { readNote } from 'mcp-pruner/store/notes.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { firstOpenReading, newestReading, readNewReadings, readReadingsOf } from './readings.ts';
+import { type FoldState, type StoredReading, WindowFold } from './window-fold.ts';
 
 /** A window of an account whose reset has not come. */
 export interface OpenWindow {

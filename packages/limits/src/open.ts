@@ -1,7 +1,7 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
-import { attribute, type Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
+import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { z } from 'zod';
 import { SessionMeter } from './meter.ts';
 import { readReadings } from './readings.ts';

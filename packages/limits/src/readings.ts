@@ -1,8 +1,8 @@
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
-import type { Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
-import type { StoredReading } from 'mcp-pruner/ledger/limits/window-fold.ts';
+import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { each, type Rows, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 import { READING_COLUMNS } from './tables.ts';
+import type { StoredReading } from './window-fold.ts';
 
 const INSERT = `INSERT INTO main.limit_reading (${READING_COLUMNS.join(', ')})
   VALUES (${READING_COLUMNS.map(() => '?').join(', ')})`;

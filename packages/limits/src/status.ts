@@ -1,7 +1,7 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
-import { type FinishedWork, finishedWords, newestFinished } from 'mcp-pruner/ledger/finished-work.ts';
-import { UNITS } from 'mcp-pruner/ledger/limits/read-limits.ts';
+import { readThreshold } from 'mcp-pruner/money/compactions.ts';
+import { type FinishedWork, finishedWords, newestFinished } from 'mcp-pruner/money/finished-work.ts';
+import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { LimitFold, type OpenWindow } from './fold.ts';
 import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';

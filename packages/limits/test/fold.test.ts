@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { edition } from 'mcp-pruner/edition.ts';
-import { attribute, type Reading } from 'mcp-pruner/ledger/limits/attribution.ts';
-import { type FoldState, WindowFold } from 'mcp-pruner/ledger/limits/window-fold.ts';
+import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { describe, expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
@@ -11,6 +10,7 @@ import { manualClock, TTL_MS } from '../../../test/helpers/rewriter.ts';
 import { LimitFold } from '../src/fold.ts';
 import { usedUpAtMs } from '../src/pace.ts';
 import { addReadings } from '../src/readings.ts';
+import { type FoldState, WindowFold } from '../src/window-fold.ts';
 
 const START_MS = 1_795_000_000_000;
 const RESETS_S = START_MS / 1000 + 604_800;

@@ -5,8 +5,8 @@ import { PageAccess } from 'mcp-pruner/app/page/access.ts';
 import { settingsInWords } from 'mcp-pruner/config/show.ts';
 import { allowedCallers } from 'mcp-pruner/core/web-origin.ts';
 import { readColdFigures } from 'mcp-pruner/ledger/cold-stash.ts';
-import { readContexts, readThreshold } from 'mcp-pruner/ledger/compactions.ts';
 import { readPrefixBreaks } from 'mcp-pruner/ledger/prefix-breaks.ts';
+import { readContexts, readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './views.ts';
 

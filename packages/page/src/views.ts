@@ -15,7 +15,7 @@ import type { Records } from 'mcp-pruner/core/ports/records.ts';
 import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
-import type { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
+import type { readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { firstLine } from './conversations.ts';
 import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
 

@@ -6,9 +6,9 @@ import type { LedgerStore, SumGroup } from 'mcp-pruner/core/ports/ledger-store.t
 import type { SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
-import { compactsOnDemand } from 'mcp-pruner/ledger/compaction-models.ts';
-import { readThreshold } from 'mcp-pruner/ledger/compactions.ts';
-import { dayOf, dollarsOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
+import { compactsOnDemand } from 'mcp-pruner/money/compaction-models.ts';
+import { readThreshold } from 'mcp-pruner/money/compactions.ts';
+import { dayOf, dollarsOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { Log } from 'mcp-pruner/observe/log.ts';
 import { requestHeaders, withBeta } from 'mcp-pruner/proxy/upstream/headers.ts';
 import { type AskedCompaction, type Compaction, type CompactionBook, LOST_MS, type OffModel, STOPPED } from './book.ts';

@@ -1,6 +1,6 @@
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
-import type { Prices } from 'mcp-pruner/ledger/prices.ts';
+import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished, type SeamsQuery } from './finished.ts';
 import { NO_COMPACTIONS, readCompactions } from './saved.ts';

@@ -1,6 +1,6 @@
 import type { CompactionsReport, Payback } from 'mcp-pruner/core/ports/seams-report.ts';
-import { ENDED_MS } from 'mcp-pruner/ledger/finished-work.ts';
-import type { Prices } from 'mcp-pruner/ledger/prices.ts';
+import { ENDED_MS } from 'mcp-pruner/money/finished-work.ts';
+import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import type { SeamsQuery } from './finished.ts';
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import type { Budget, BudgetRequest, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
 import { Billing } from 'mcp-pruner/ledger/billing.ts';
 import { Budgets, type BudgetsOptions } from 'mcp-pruner/ledger/budgets.ts';
-import { Prices } from 'mcp-pruner/ledger/prices.ts';
+import { Prices } from 'mcp-pruner/money/prices.ts';
 import { usageIn } from 'mcp-pruner/proxy/doors/exchange-usage.ts';
 import { factsOfUnread, usageFacts } from 'mcp-pruner/proxy/report/ledger-facts.ts';
 import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';

@@ -9,8 +9,8 @@ import { isAnthropicsOwn, isGuarded, servingProblem } from '../../config/warning
 import { hourCacheWords } from '../../core/miss-causes.ts';
 import { prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
 import { alarmWords } from '../../core/saving-alarm.ts';
-import { pricesOf } from '../../ledger/installed-prices.ts';
-import type { Prices } from '../../ledger/prices.ts';
+import { pricesOf } from '../../money/installed-prices.ts';
+import type { Prices } from '../../money/prices.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type Command, configOption, fileReader, type Io, painter, printableLine } from '../command.ts';

@@ -143,8 +143,8 @@ export async function readLedger(call: Call, io: Io, days: number): Promise<Whol
     { readConversations },
   ] = await Promise.all([
     import('../../ledger/ledger.ts'),
-    import('../../ledger/installed-prices.ts'),
-    import('../../ledger/compactions.ts'),
+    import('../../money/installed-prices.ts'),
+    import('../../money/compactions.ts'),
     import('../../ledger/cold-stash.ts'),
     import('../../ledger/repeats.ts'),
     import('../../ledger/prefix-breaks.ts'),

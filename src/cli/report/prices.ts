@@ -1,5 +1,5 @@
-import { pricesOf } from '../../ledger/installed-prices.ts';
-import { fittingName, type Price, ratesFor } from '../../ledger/prices.ts';
+import { pricesOf } from '../../money/installed-prices.ts';
+import { fittingName, type Price, ratesFor } from '../../money/prices.ts';
 import { type Call, type Io, printable, textOption } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
 import { table, wrapped } from '../table.ts';

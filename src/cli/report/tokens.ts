@@ -10,7 +10,7 @@ import { sinceDayOf } from './since.ts';
 /** `report --tokens`: cut tokens, counting each text once, by day (UTC) and model, by tool, and by wire. */
 export async function tokensView(call: Call, io: Io, days: number): Promise<number> {
   const since = sinceDayOf(io, days);
-  const { readContexts } = await import('../../ledger/compactions.ts');
+  const { readContexts } = await import('../../money/compactions.ts');
   const { wholeNotes } = await import('../../ledger/report.ts');
   const [totals, wires, whole, contexts] = await withStore(call, io, async (store) => [
     totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),

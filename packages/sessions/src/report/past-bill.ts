@@ -1,11 +1,11 @@
 import { markedIn } from 'mcp-pruner/core/decide/own-markers.ts';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { type Bill, billOf, entering } from 'mcp-pruner/ledger/bill.ts';
-import type { Known } from 'mcp-pruner/ledger/known.ts';
-import type { Prices } from 'mcp-pruner/ledger/prices.ts';
-import { unpricedNotes } from 'mcp-pruner/ledger/report.ts';
-import { pricing } from 'mcp-pruner/ledger/served-price.ts';
+import { type Bill, billOf, entering } from 'mcp-pruner/money/bill.ts';
+import type { Known } from 'mcp-pruner/money/known.ts';
+import type { Prices } from 'mcp-pruner/money/prices.ts';
+import { pricing } from 'mcp-pruner/money/served-price.ts';
+import { unpricedNotes } from 'mcp-pruner/money/unpriced-notes.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
 import { compactionsOf, type RequestSize } from './compactions.ts';

@@ -1,7 +1,7 @@
 import type { Io } from 'mcp-pruner/cli/command.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
-import { pricesOf } from 'mcp-pruner/ledger/installed-prices.ts';
-import { type ThresholdCost, USUAL } from 'mcp-pruner/ledger/thresholds.ts';
+import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
+import { type ThresholdCost, USUAL } from 'mcp-pruner/money/thresholds.ts';
 import { sessionFiles } from './places.ts';
 import { WhatIf } from './what-if.ts';
 

@@ -1,6 +1,6 @@
-import { countsOf } from 'mcp-pruner/ledger/bill.ts';
-import { inputOf, type Prices } from 'mcp-pruner/ledger/prices.ts';
-import { pricing } from 'mcp-pruner/ledger/served-price.ts';
+import { countsOf } from 'mcp-pruner/money/bill.ts';
+import { inputOf, type Prices } from 'mcp-pruner/money/prices.ts';
+import { pricing } from 'mcp-pruner/money/served-price.ts';
 import {
   billed,
   type CompactionRule,
@@ -11,7 +11,7 @@ import {
   simulate,
   THRESHOLDS,
   type ThresholdCost,
-} from 'mcp-pruner/ledger/thresholds.ts';
+} from 'mcp-pruner/money/thresholds.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-blocks.ts';
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { billOf } from '../../src/ledger/bill.ts';
-import { dollarsOf, fittingName, type Price, Prices } from '../../src/ledger/prices.ts';
+import { billOf } from '../../src/money/bill.ts';
+import { dollarsOf, fittingName, type Price, Prices } from '../../src/money/prices.ts';
 import { projectRoot } from '../helpers/project-files.ts';
 
 const BUILT_IN = { path: 'built-in.toml', text: readFileSync(join(projectRoot, 'config/prices.toml'), 'utf8') };

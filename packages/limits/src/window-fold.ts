@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
-import { divided, earliestStarts, type Movement, overlapping, type Reading, takenBy } from './attribution.ts';
-import { Explained, type ExplainedState } from './explained.ts';
+import {
+  divided,
+  earliestStarts,
+  type Movement,
+  overlapping,
+  type Reading,
+  takenBy,
+} from 'mcp-pruner/money/limits/attribution.ts';
+import { Explained, type ExplainedState } from 'mcp-pruner/money/limits/explained.ts';
 
 /** Share of a session in a window, in millionths. Names are hashed, because an erasure must not leave any. */
 interface SessionShare {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { finishedWords, finishedWork, paidForFinished, type SeamTurn } from '../../src/ledger/finished-work.ts';
-import { pricesOf } from '../../src/ledger/installed-prices.ts';
+import { finishedWords, finishedWork, paidForFinished, type SeamTurn } from '../../src/money/finished-work.ts';
+import { pricesOf } from '../../src/money/installed-prices.ts';
 
 const NOW_MS = Date.parse('2026-11-27T10:00:00Z');
 const MINUTE_MS = 60_000;

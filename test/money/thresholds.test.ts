@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { billed, type PastTurn, paceOf, simulate } from '../../src/ledger/thresholds.ts';
+import { billed, type PastTurn, paceOf, simulate } from '../../src/money/thresholds.ts';
 
 /** Dollars of a token, so that costs can be counted by hand. */
 const RATES = { input: 1e6, write5m: 1e6, write1h: 1e6, read: 0.1e6, output: 5e6 };
