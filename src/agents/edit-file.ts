@@ -18,17 +18,14 @@ import { UserError } from '../errors/errors.ts';
 import type { Edit } from './clients/client.ts';
 import { applyEdit, removeEdit } from './edit-text.ts';
 
-/** Result of an edit. */
 export interface EditOutcome {
   readonly file: string;
   readonly outcome: 'written' | 'unchanged' | 'restored' | 'removed' | 'taken out' | 'nothing to undo';
   /** The edit of the file that this is about, if it is set up apart from the others. */
   readonly apart?: Edit['apart'];
-  /** Path of the backup. */
   readonly backup?: string;
 }
 
-/** A computed edit, not yet written. */
 interface Planned {
   readonly outcome: EditOutcome;
   readonly make: () => void;
@@ -196,7 +193,6 @@ function findBackup(file: string, infix: string): Backup | null {
   return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
 }
 
-/** The backups next to a file. */
 function siblings(file: string, infix: string): string[] {
   const prefix = `${basename(file)}${infix}`;
   try {

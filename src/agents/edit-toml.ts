@@ -31,19 +31,16 @@ export function addTables(text: string | null, edit: TomlEdit): string {
   return `${bom}${next}`;
 }
 
-/** Removes an edit from a text. */
 export function removeTables(text: string, edit: TomlEdit): string {
   const outside = withRestored(splitBlocks(text, edit).outside, edit);
   readToml(outside.replace(/^\ufeff/, ''), edit.file);
   return outside;
 }
 
-/** The lines of an edit in a text. */
 export function ownLines(text: string, edit: TomlEdit): string {
   return splitBlocks(text, edit).inside;
 }
 
-/** The lines of an edit, for people to copy. */
 export function tomlSnippet({ top, tables }: TomlEdit): string {
   return [...Object.entries(top).map(tomlLine), ...tomlTables(tables)].join('\n');
 }

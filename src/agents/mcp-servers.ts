@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** How to start a stdio MCP server. */
 export interface McpServerConfig {
   readonly command: string;
   readonly args?: readonly string[];
@@ -22,7 +21,6 @@ export interface ProviderRunOptions {
 export interface BuildOptions {
   /** Called with one line about why the pruner is not used in this run. */
   readonly onDiagnostic?: (line: string) => void;
-  /** Whether a path is a readable file. */
   readonly isReadableFile?: (path: string) => boolean;
   /** Fallback paths of the server's entry point if `JEEVES_MCP_PRUNER_PATH` is not set, best first. */
   readonly candidates?: readonly string[];
@@ -30,7 +28,6 @@ export interface BuildOptions {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Server name in all agents' configurations. */
 export const SERVER_NAME = 'pruner';
 const DEFAULT_PRUNER_URL = 'http://localhost:8000/prune';
 const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);

@@ -28,7 +28,6 @@ function plainKey(key: string): string {
   throw new RangeError(`codex --config has no spelling for the name ${JSON.stringify(key)}`);
 }
 
-/** A TOML basic string. */
 export function tomlString(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
 }

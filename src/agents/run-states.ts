@@ -1,7 +1,6 @@
 /** State of the MCP pruner in one run; logged as `run:<state>`. */
 export type RunState = 'init' | 'mcp_pruner_disabled' | 'starting' | 'running' | 'degraded' | 'shutdown';
 
-/** An event of a run. */
 export type RunEvent =
   | 'disabled_by_config'
   | 'config_resolved'
@@ -72,7 +71,6 @@ export class RunLifecycle {
     return this.#state;
   }
 
-  /** @param detail - further details for the log */
   on(event: RunEvent, detail?: string): void {
     // if the agent ends before its server was seen, the server could not be started
     if (event === 'phase_ended' && this.#state === 'starting') this.on('connect_failed');

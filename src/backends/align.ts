@@ -2,7 +2,6 @@ import { groupBy } from '../engine/group-by.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { parseMarker } from '../engine/text/marker.ts';
 
-/** A line of a pruned text to find in the original. */
 interface Kept {
   readonly line: string;
   /** Position constraint from a preceding placeholder. */

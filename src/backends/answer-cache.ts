@@ -18,7 +18,6 @@ interface Kept {
 /** Maximum memory, regardless of the allowed number of answers. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Cache of a service's latest answers. Failures are not cached. */
 export class AnswerCache {
   readonly #clock: Clock;
   readonly #ttlMs: number;

@@ -64,7 +64,6 @@ export interface DeepInfraOptions {
   readonly endpointUrl: string;
   readonly apiKey: string | null;
   readonly timeoutMs: number;
-  /** Maximum number of lines per call. */
   readonly maxDocs: number;
   readonly poster: JsonPoster;
 }

@@ -4,7 +4,6 @@ import { JsonPoster, type Proxies } from './post-json.ts';
 import { RemoteScorer, type RemoteScorerOptions } from './remote-scorer.ts';
 import { SwePruner } from './swe-pruner.ts';
 
-/** An open backend. */
 export interface OpenScorer extends LineScorer {
   /** `ok`, `not_configured` or `circuit_open`. */
   readonly state: string;

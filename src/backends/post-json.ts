@@ -1,7 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { errorCode } from '../base/causes.ts';
 
-/** Why a call returned no usable answer. */
 type CallFailureKind = 'timeout' | 'cancelled' | 'unreachable' | 'status' | 'not_json' | 'too_large' | 'wrong_shape';
 
 /** A failed call to a remote backend. Contains no text, no header and no part of the answer. */
@@ -24,12 +23,9 @@ export class CallFailure extends Error {
 interface JsonPost {
   readonly url: string;
   readonly body: unknown;
-  /** Additional headers besides the content type. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Time limit for the complete answer, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Maximum size of the answer, in bytes. */
   readonly maxBytes: number;
 }
 

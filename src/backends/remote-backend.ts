@@ -1,6 +1,5 @@
 import type { ScoreRequest } from '../core/ports.ts';
 
-/** Answer of a remote scoring service for one text. */
 export interface Answer {
   /** See `PruneInput.externalScores`; one per line. */
   readonly opinions: Float64Array;
@@ -10,7 +9,6 @@ export interface Answer {
   readonly status: number | null;
 }
 
-/** Limits of one call. */
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -18,15 +16,12 @@ export interface CallLimits {
 
 /** A service that scores lines. `RemoteScorer` adds cache, time limits, breaker and reports. */
 export interface RemoteBackend {
-  /** Name in the settings. */
   readonly name: string;
   /** Prefix of warnings and stats. */
   readonly prefix: string;
   /** Identifies everything that influences answers besides text, goal and source type. */
   readonly identity: string;
-  /** Time limit of one call, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether all required settings are present. */
   readonly configured: boolean;
   /**
    * Makes one call.

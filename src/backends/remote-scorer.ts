@@ -85,7 +85,6 @@ export class RemoteScorer implements LineScorer {
     }
   }
 
-  /** Starts a call; `null` while calls are paused. */
   #start(key: string, request: ScoreRequest): SharedCall | null {
     if (!this.#breaker.admits()) return null;
     const call = new SharedCall(async (signal) => {
@@ -133,7 +132,6 @@ export class RemoteScorer implements LineScorer {
     };
   }
 
-  /** The result if nothing was sent. */
   #alone(total: number, warnings: readonly string[]): Scored {
     return { scores: null, warnings, stats: this.#stats(0, total, 0, false, null) };
   }

@@ -2,7 +2,6 @@ import type { ScoreRequest } from '../core/ports.ts';
 import { CallFailure } from './post-json.ts';
 import type { Answer } from './remote-backend.ts';
 
-/** Why all callers have left. */
 type Abandoned = 'timeout' | 'cancelled';
 
 /** One call shared by several callers, each with its own time limit. It is aborted when the last caller has left. */

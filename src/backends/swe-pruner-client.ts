@@ -1,14 +1,12 @@
 import { CallFailure, JsonPoster } from './post-json.ts';
 import { askSwePruner, prunedText } from './swe-pruner.ts';
 
-/** Configuration of the stdio server's pruner, from its environment. */
 export interface SwePrunerConfig {
   /** URL of the service; `null` if pruning is disabled. */
   readonly url: string | null;
   readonly timeoutMs: number;
   /** Sent as `Authorization: Bearer`, or `null`. */
   readonly token?: string | null;
-  /** Warnings, one line each. */
   readonly warnings: readonly string[];
 }
 
@@ -52,13 +50,11 @@ function readTimeout(text: string | undefined): { readonly timeoutMs: number; re
   return { timeoutMs, warnings };
 }
 
-/** Meaning of a refusal, and remedy. */
 const refusals: Readonly<Record<number, string>> = {
   401: '401: the service requires a token, and got none or a wrong one; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
   403: '403: the service rejects this host name; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',
 };
 
-/** The swe-pruner service used by the stdio tools. */
 export class SwePrunerClient {
   readonly #config: SwePrunerConfig & { readonly url: string };
   readonly #poster = new JsonPoster();

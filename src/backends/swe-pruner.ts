@@ -5,7 +5,6 @@ import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 
 interface SwePrunerOptions {
-  /** `null` if not set. */
   readonly url: string | null;
   readonly timeoutMs: number;
   readonly poster: JsonPoster;
@@ -46,7 +45,6 @@ export class SwePruner implements RemoteBackend {
   }
 }
 
-/** A request to a swe-pruner service. */
 interface SwePrunerQuestion {
   readonly url: string;
   readonly code: string;

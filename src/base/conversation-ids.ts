@@ -7,9 +7,7 @@
  */
 
 const CONTENT_CHARS = 32;
-/** Length of a session hash in a shown id. */
 export const SESSION_CHARS = 12;
-/** Length of a first-request hash in a shown id. */
 export const BRANCH_CHARS = 8;
 const SESSION = /^([0-9a-f]{12})-/;
 /** A prefix of eight hexadecimal digits would be a request hash, one of twelve a session. */
@@ -25,7 +23,6 @@ export function shownIdOf(contentId: string, opener: string, branch = ''): strin
   return [opener, branch, contentId].filter((part) => part !== '').join('-');
 }
 
-/** Content id in a shown id. */
 export function contentIdOf(shownId: string): string {
   return shownId.slice(-CONTENT_CHARS);
 }

@@ -3,9 +3,7 @@ import type { FailureReporter } from './failures.ts';
 interface WorkQueueOptions {
   /** Maximum number of bytes held by queued work; a single piece of any size fits into an empty queue. */
   readonly maxBytes: number;
-  /** Called for failed work. */
   readonly onFailure: FailureReporter;
-  /** Reason code of these failures. */
   readonly reason: string;
 }
 

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Maximum delay of a write, in milliseconds. */
 const EVERY_MS = 1_000;
 /** Maximum number of rows per transaction: about 2 ms of the event loop before requests are served. */
 const WRITTEN_AT_ONCE = 200;

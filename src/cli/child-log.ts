@@ -7,7 +7,6 @@ import type { Io } from './command.ts';
 
 /** Records the life of an agent for `sc://children/<childId>/logs`. */
 export interface ChildLog {
-  /** Whether the log is stored at all. */
   readonly on: boolean;
   /** Records a step of the agent's life. Never throws. */
   meta(message: string): void;

@@ -11,7 +11,6 @@ import type { Prices } from '../money/prices.ts';
 import type { ThresholdCost } from '../money/thresholds.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
-/** The edition's optional parts, as needed by commands. */
 export interface CliEdition extends Edition {
   readonly checks: readonly Check[];
   /** Finished work and compactions for `report`; absent without that part. May reject with `StoreUnavailable`. */
@@ -41,7 +40,6 @@ export interface Io extends Place {
   readonly fileExists: (path: string) => boolean;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether stdout is a terminal. */
   readonly outIsTerminal: boolean;
   /** Width of the terminal on stdout, in characters; absent if there is none. */
   readonly columns?: number;
@@ -49,7 +47,6 @@ export interface Io extends Place {
   readonly errIsTerminal?: boolean;
   /** Width of the terminal on stderr, in characters; absent if there is none. */
   readonly errColumns?: number;
-  /** Whether stdin is a terminal. */
   readonly inIsTerminal?: boolean;
   readonly clock: Clock;
   readonly version: string;
@@ -62,11 +59,9 @@ export interface Io extends Place {
   };
   /** stdin and stdout, opened on first use, for commands that speak a protocol over them. */
   readonly streams?: () => { readonly input: Readable; readonly output: Writable };
-  /** Ends the process at once. */
   readonly exit: (code: number) => void;
 }
 
-/** An option of a command. */
 export interface Option {
   readonly type: 'string' | 'boolean';
   /** Placeholder of the value in help texts, such as `<file>`. */
@@ -84,7 +79,6 @@ export interface Call {
 export interface Command {
   /** Usage line, after `mcp-pruner`. */
   readonly usage: string;
-  /** Description in the help. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
   /** Options shown by `--help` if there are too many; `--help --all` shows all. */
@@ -93,7 +87,6 @@ export interface Command {
   readonly arguments: { readonly min: number; readonly max: number };
   /** Words that a shell completes as the first argument. */
   readonly words?: readonly string[];
-  /** Runs the command. @returns the exit code */
   run(call: Call, io: Io): Promise<number>;
 }
 
@@ -118,18 +111,15 @@ export class UsageError extends UserError {
   }
 }
 
-/** Value of a string option, or `undefined`. */
 export function textOption(call: Call, name: string): string | undefined {
   const value = call.values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Option shared by all commands that read the configuration. */
 export const configOption: Readonly<Record<'config', Option>> = {
   config: { type: 'string', value: '<file>', doc: 'read this TOML file instead of the default one' },
 };
 
-/** A check of the configuration that does not need a running proxy. */
 type Check = (settings: Settings, io: Io) => Promise<readonly Finding[]>;
 
 type Style = Parameters<typeof styleText>[0];

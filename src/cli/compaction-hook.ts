@@ -18,7 +18,6 @@ const FILES: ReadonlyMap<string, (place: ClientPlace) => string> = new Map([
   ['codex', hooksFile],
 ]);
 
-/** Whether an agent can run a command after a compaction. */
 export function hasCompactionHook(client: string): boolean {
   return FILES.has(client);
 }

@@ -3,7 +3,6 @@ import { type Command, type LazyCommand, textOption, UsageError } from './comman
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What can follow a command. */
 interface Completed {
   readonly name: string;
   readonly summary: string;

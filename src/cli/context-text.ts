@@ -26,7 +26,6 @@ export function contextText({ compactions, cold }: ContextReport): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** What pauses cost. */
 export function pauseWords({ requests, usd }: ColdFigures): string {
   return `the cache had expired for ${plural(requests, 'request')}, which cost ${money(usd)}`;
 }

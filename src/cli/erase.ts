@@ -5,7 +5,6 @@ import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
-/** Options of `store erase`. */
 export const eraseOptions: Command['options'] = {
   project: {
     type: 'string',

@@ -11,7 +11,6 @@ const TITLES: Readonly<Record<(typeof GROUPS)[number], string>> = {
   lab: 'Try and measure:',
 };
 
-/** The output of `mcp-pruner --help`. */
 export function programHelp(
   commands: Readonly<Record<string, Omit<LazyCommand, 'load'>>>,
   io: Pick<Io, 'columns' | 'asTyped'>,

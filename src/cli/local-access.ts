@@ -5,7 +5,6 @@ import type { Io } from './command.ts';
 /** The tools that agents behind the proxy need. Others would cost tokens in every request. */
 const TOOLS = 'recover_text,recall';
 
-/** URL of a proxy's MCP server for agents' configurations. */
 export function rpcAddress(origin: string): string {
   return `${origin}/rpc?tools=${TOOLS}`;
 }

@@ -28,7 +28,6 @@ function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
   return 'tokensSaved' in fields && 'status' in fields ? requestFacts(fields, paint) : otherFacts(fields);
 }
 
-/** URLs of the server, its upstreams and the page. */
 function listeningFacts({ url, upstreamUrl, anthropicUrl, geminiUrl, page }: Fields): string {
   const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(plainText).join(', ');
   return `${plainText(url)} -> ${upstreams}${page === undefined ? '' : `  page ${plainText(page)}`}`;
@@ -44,7 +43,6 @@ function levelOf(level: unknown, paint: Paint): string {
   return level === 'error' || level === 'fatal' ? paint('red', 'ERROR') : '';
 }
 
-/** Facts of a request: model, outcome, duration and savings. */
 function requestFacts(fields: Fields, paint: Paint): string {
   const { model, messages, status, totalMs, tokensBefore, tokensSaved, pruneIds, shadow, end, upstreamError } = fields;
   const saved = number(tokensSaved);

@@ -40,7 +40,6 @@ function print(io: ProcessIo, text: string): number {
   return 0;
 }
 
-/** Implements `help` and `help <command>`. */
 async function help([topic]: readonly string[], io: ProcessIo, program: Program): Promise<number> {
   return topic === undefined
     ? print(io, programHelp(program.commands, io))
@@ -122,7 +121,6 @@ function withEmptyValues(args: readonly string[], options: Command['options']): 
   });
 }
 
-/** Prints a failure on stderr, one line per problem. */
 function explain(error: unknown, io: ProcessIo): number {
   const say = (line: string): void => io.err(`mcp-pruner: ${io.asTyped?.(line) ?? line}\n`);
   if (error instanceof UserError) {

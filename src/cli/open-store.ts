@@ -40,7 +40,6 @@ export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle)
 /** Time limit for the running proxy to report its store. */
 const ASK_MS = 1_000;
 
-/** Warns on stderr if the data is not from the running proxy's store. */
 async function noteOtherStore(
   store: StoreHandle,
   running: ProxyHealth | null,
@@ -55,7 +54,6 @@ async function noteOtherStore(
   io.err(wrapped(line, 'mcp-pruner: ', { columns: io.errColumns }, '  '));
 }
 
-/** A prune with its original text. */
 export interface Original {
   readonly prune: StoredPrune;
   readonly text: string;

@@ -23,7 +23,6 @@ export class ProgressBar {
     );
   }
 
-  /** Removes the bar. */
   clear(): void {
     if (this.#write !== null && this.#drawnAt !== Number.NEGATIVE_INFINITY) this.#write('\r\x1b[K');
   }

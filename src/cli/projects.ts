@@ -10,7 +10,6 @@ const ACTIONS = ['list', 'set', 'history'] as const;
 const MAX_HISTORY = 100;
 const MAX_PROJECT_CHARS = 200;
 
-/** Project setting behind each option of `set`. */
 const FIELDS = {
   mode: 'mode',
   holdout: 'holdout',
@@ -25,7 +24,6 @@ const FIELDS = {
   'audit-days': 'auditDays',
 } as const satisfies Readonly<Record<string, keyof ProjectSettings>>;
 
-/** `mcp-pruner projects`: manages per-project settings. */
 export const projects: Command = {
   usage: 'projects list | set <project> [--mode … --holdout … --language …] | history <project> [--json]',
   about: [

@@ -13,7 +13,6 @@ import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
 import { commonOptions, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 
-/** The parts of a running server that `serve` uses. */
 export interface Running {
   /** Listening URL without a path. */
   readonly url: string;

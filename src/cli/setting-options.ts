@@ -4,7 +4,6 @@ import { type Call, type Option, textOption, UsageError } from './command.ts';
 
 type Options = Readonly<Record<string, Option>>;
 
-/** `--enable-X` and `--disable-X` options of all features. */
 export function toggleOptions({ features }: SettingTable): Options {
   return Object.fromEntries(
     features.flatMap(({ name, doc }): [string, Option][] => [
@@ -22,7 +21,6 @@ export function commonOptions(edition: Edition): readonly string[] {
   ];
 }
 
-/** Options of settings with a value. */
 export function flagOptions({ rows }: SettingTable): Options {
   return Object.fromEntries(
     rows.flatMap(({ setting: { flag, doc, fallback, fallbackWords } }): [string, Option][] =>
@@ -38,7 +36,6 @@ export function flagOptions({ rows }: SettingTable): Options {
   );
 }
 
-/** Settings given by such options. */
 export function flagsOf(call: Call, { rows }: SettingTable): Partial<Record<SettingKey, string>> {
   const flags: Partial<Record<SettingKey, string>> = {};
   for (const { key, setting } of rows) {

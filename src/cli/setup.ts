@@ -31,7 +31,6 @@ const APART_TITLES: Readonly<Record<NonNullable<Edit['apart']>, string>> = {
   statusline: 'status line',
   compaction: 'length of a compaction',
 };
-/** Printed instead of a token. */
 const HIDDEN = '<token>';
 const HIDDEN_KEY = '<key>';
 
@@ -111,7 +110,6 @@ export const setup: Command = {
   },
 };
 
-/** Sets up only the status line or the hook. */
 function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): number {
   const isHook = call.values.hook === true;
   if (isHook && call.values.statusline === true) throw new UsageError('--hook and --statusline exclude each other');
@@ -137,7 +135,6 @@ function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): numbe
   return 0;
 }
 
-/** The edits of a client that are set up apart. */
 function apartUndos({ name }: Client, place: ClientPlace): Edit[] {
   return [
     ...(hasCompactionHook(name) ? [compactionHookUndo(name, place)] : []),
@@ -209,7 +206,6 @@ async function offerLength(client: Client, place: ClientPlace, settings: Setting
     report(attempt(writeEdits, [compactAtEdit(client.name, place, Number(tokens))]), io);
 }
 
-/** Says so if the client compacts at another length than the wanted one. */
 function explainLength({ name, title }: Client, tokens: number, io: Io): void {
   const reached = reachedLength(name, tokens);
   if (reached === tokens) return;
@@ -236,7 +232,6 @@ function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: 
   if (cloud !== null) io.out(wrapped(cloudNote(cloud, wiring.origin), '# ', io));
 }
 
-/** A note on the proxy settings needed for a client's cloud. */
 function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: string): string {
   if (signing === 'unknown') {
     return `Requests to ${title} are signed and bypass the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;
@@ -249,7 +244,6 @@ function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: strin
   return `Requests to ${title} go through the proxy: start serve with${address || ' its defaults'}${keys}.`;
 }
 
-/** How to connect a client, from the settings of the local proxy. */
 function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose, key: string | null): Wiring {
   const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
   if (client.needsModel && model === null && purpose !== 'undo') {

@@ -15,7 +15,6 @@ interface StatusLineInput {
   readonly settings: Settings;
   readonly io: Io;
   readonly place: ClientPlace;
-  /** Whether to append to an existing status line. */
   readonly appends: boolean;
 }
 

@@ -91,7 +91,6 @@ function line(row: readonly string[], shown: readonly number[], widths: readonly
     .trimEnd();
 }
 
-/** Padding that extends a text to a width. */
 function padding(text: string, width: number): string {
   return ' '.repeat(Math.max(0, width - stringWidth(text)));
 }
@@ -114,7 +113,6 @@ function wholeWords(start: string, rest: string): string {
   return /^\s/.test(rest) || blank < start.length / 2 ? start.trimEnd() : start.slice(0, blank);
 }
 
-/** Truncates a line to at most `width` columns. */
 export function clipped(text: string, width: number | undefined): string {
   return width === undefined || stringWidth(text) <= width ? text : short(text, width).trimEnd();
 }

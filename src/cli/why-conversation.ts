@@ -18,7 +18,6 @@ const MOST_SHOWN = 40;
 /** Also accepted as a conversation id. */
 const LATEST = '--latest';
 
-/** Outcome of a new text. */
 interface Outcome {
   readonly atMs: number;
   readonly tool: string;
@@ -29,7 +28,6 @@ interface Outcome {
   readonly whole: string;
 }
 
-/** A step that put old results aside. */
 interface Step {
   readonly atMs: number;
   readonly results: number;
@@ -49,14 +47,12 @@ const STEP_WORDS: Readonly<Record<string, string>> = {
 
 interface Explained {
   readonly conversation: string;
-  /** First words of the user; `''` if they are not kept. */
   readonly title: string;
   /** What is known of it; `null` if it had no text that was examined. */
   readonly about: NamedConversation | null;
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
   readonly steps: readonly Step[];
-  /** Summaries of finished work by the provider. */
   readonly summaries: readonly CompactionShown[];
   /** Number of new results left whole, by code, including results without an outcome. */
   readonly leftWhole: Readonly<Record<string, number>>;
@@ -169,7 +165,6 @@ function textOf(explained: Explained, io: Io): string {
   return `${parts.join('\n')}\n`;
 }
 
-/** The id below a title, and what is known of the conversation. */
 function placeLines({ conversation, title, about }: Explained): string[] {
   const facts = about === null ? [] : [about.project, about.client, about.model, ...costWords(about)].filter(Boolean);
   return [title === '' ? '' : conversation, facts.join(', ')].filter(Boolean).map(printableLine);

@@ -111,7 +111,6 @@ function write(original: Original, found: Why, io: Io): void {
   for (const region of found.regions) writeRegion(region, { found, decision, lines, width }, io, paint);
 }
 
-/** Facts about the text as a whole. */
 function preface(found: Why, { basis, goal, whole, lines, cuts }: Decision): string[] {
   const { certainty, terms, threshold, budget, cutsToday } = found;
   const ranked = certainty === 'ranked';
@@ -144,7 +143,6 @@ function rangeOf({ startLine, endLine }: LineRange): string {
 }
 
 const EXCERPT = 60;
-/** Indentation of continuation lines on narrow terminals. */
 const INDENT = 2;
 
 function writeRegion(
@@ -205,7 +203,6 @@ function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Prints facts about a prune id: source, removed lines, time and goal. */
 function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
   const { decision, createdAtMs, expiresAtMs } = prune;
   io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);

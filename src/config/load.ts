@@ -24,14 +24,11 @@ export interface Origin {
 
 type Origins = { readonly [K in SettingKey]: Origin };
 
-/** All inputs of the configuration. */
 export interface LoadInput extends Place {
   readonly table: SettingTable;
   /** Reads a file; throws like `fs.readFileSync`. */
   readonly readFile: (path: string) => string;
-  /** The file named on the command line. */
   readonly configFile?: string | undefined;
-  /** Values from the command line, by setting. */
   readonly flags?: Readonly<Partial<Record<SettingKey, string>>>;
   /** Features added to or left out of `enable` on the command line. */
   readonly switches?: Readonly<Record<string, boolean>>;
@@ -47,7 +44,6 @@ export interface Loaded {
   readonly table: SettingTable;
 }
 
-/** A configured value before validation. */
 interface Given {
   readonly value: unknown;
   readonly origin: Origin;
@@ -166,7 +162,6 @@ function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unk
   return text === undefined ? null : { value: rule.fromText(text.trim()), origin: { from: 'flag', name: `--${flag}` } };
 }
 
-/** What a setting or a field is read by. */
 interface Names {
   readonly env?: readonly string[];
   readonly toml?: string | null;
@@ -252,7 +247,6 @@ function withoutSecrets(text: string): string {
   return `${scheme}://${shown}${end < 0 ? '' : behind.slice(end).replace(/[?#][^"]*/, '?***')}`;
 }
 
-/** The default of a setting, for display. */
 export function defaultWords(setting: Setting<unknown>): string {
   if (setting.fallbackWords !== undefined) return setting.fallbackWords;
   if (setting.fallback === null) return 'none';

@@ -21,7 +21,6 @@ import { SettingsError } from './settings-error.ts';
 const TOKEN = /^[\x21-\x7e]{32,512}$/;
 const FILE_NAME = 'local-token';
 
-/** The path of this user's token file. */
 export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'>): string {
   return absolutePath(place, FILE_NAME, dataFolder(place, dbPath));
 }

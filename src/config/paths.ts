@@ -21,7 +21,6 @@ function ownFolder(place: Place, variable: string, ...belowHome: string[]): stri
   return join(base, 'mcp-pruner');
 }
 
-/** The default location of the store. */
 export function defaultDbPath(place: Place): string {
   const folder =
     place.platform === 'win32'
@@ -51,7 +50,6 @@ export function absolutePath(place: Place, path: string, base = place.cwd): stri
   return resolve(base, path);
 }
 
-/** The folder of a file. */
 export function folderOf(place: Place, path: string): string {
   return pathsOf(place).dirname(path);
 }

@@ -8,14 +8,12 @@ import type { Settings } from './settings.ts';
 const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
-/** How requests of a project are handled. */
 interface Treated {
   readonly enabled: boolean;
   readonly shadow: boolean;
 }
 
 interface ProjectBookOptions {
-  /** The settings of the server. */
   readonly settings: Settings;
   readonly store: Pick<ProjectSettingsStore, 'version' | 'current' | 'onChanged'>;
   /** Called for a project whose settings were written by a newer version. */
@@ -53,12 +51,10 @@ export class ProjectBook {
     clearTimeout(this.#retry);
   }
 
-  /** Calls the listener after each change. */
   onChanged(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** A project's own settings. */
   of(project: string): ProjectSettings {
     return this.#own.get(project) ?? NOTHING;
   }
@@ -70,7 +66,6 @@ export class ProjectBook {
     return { enabled: settings.enabled && mode !== 'off', shadow: mode === 'shadow' };
   }
 
-  /** Share of a project's conversations left whole as a control group. */
   holdoutOf(project: string): number {
     return this.of(project).holdout ?? this.#options.settings.holdout;
   }
@@ -99,12 +94,10 @@ export class ProjectBook {
     );
   }
 
-  /** The cold-stash setting of a project. */
   coldStashOf(project: string): Settings['coldStash'] {
     return this.of(project).coldStash ?? this.#options.settings.coldStash;
   }
 
-  /** Retentions of projects that set their own. */
   retentions(): ProjectRetention[] {
     return [...this.#own].flatMap(([project, { textDays, ledgerDays, auditDays }]) =>
       (textDays ?? ledgerDays ?? auditDays) === undefined ? [] : [{ project, textDays, ledgerDays, auditDays }],

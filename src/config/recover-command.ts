@@ -19,7 +19,6 @@ export function recoverCommand(settings: Settings, path: string, program: string
   return `node ${program}`;
 }
 
-/** Whether a program with this name is in a PATH folder. */
 export function isOnPath(name: string, path: string): boolean {
   return path.split(delimiter).some((folder) => {
     try {

@@ -13,11 +13,9 @@ export interface Rule<T> {
   readonly emptyIsValue?: true;
 }
 
-/** A part of a setting's value. */
 export interface Field<T = unknown> {
   readonly rule: Rule<T>;
   readonly fallback: T;
-  /** Purpose, in one line. */
   readonly doc: string;
   /** Variables that give it alone; default: none. */
   readonly env?: readonly string[];
@@ -71,7 +69,6 @@ function asText<T>(schema: z.ZodType<T>, allowed: string): Rule<T> {
   return { schema, allowed, fromText: (text) => text };
 }
 
-/** A whole number within inclusive bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<number> {
   return {
     schema: z.int().min(min).max(max),
@@ -81,14 +78,12 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<nu
   };
 }
 
-/** Like `wholeNumber`, or `auto`. */
 export function wholeNumberOrAuto(min: number): Rule<number | 'auto'> {
   const { schema, fromText, allowed } = wholeNumber(min);
   const fromWord = (text: string): unknown => (text.toLowerCase() === 'auto' ? 'auto' : fromText(text));
   return { schema: z.union([schema, z.literal('auto')]), fromText: fromWord, allowed: `${allowed}, or auto` };
 }
 
-/** A number from 0 to 1. */
 export function share(): Rule<number> {
   return {
     schema: z.number().min(0).max(1),

@@ -10,7 +10,6 @@ import { serverSettings } from './settings/server.ts';
 import { type Feature, type Features, named, type Row, type Setting, snakeCase } from './settings/setting.ts';
 import { DEFAULT_FEATURES, ownFeatures, toolsSettings } from './settings/tools.ts';
 
-/** The settings of the product itself. */
 const ownRows = {
   ...serverSettings,
   ...cloudSettings,
@@ -48,7 +47,6 @@ export interface PartSettings {
   readonly guard?: SettingKey;
 }
 
-/** A setting with its key. */
 export interface SettingRow {
   readonly key: SettingKey;
   readonly setting: Setting<unknown>;
@@ -67,7 +65,6 @@ interface NamedFeature extends Feature {
   readonly name: string;
 }
 
-/** Settings of the product, followed by those of parts. */
 export function settingTable(parts: readonly PartSettings[]): SettingTable {
   const features = [ownFeatures, ...parts.map((part) => part.features ?? {})].flatMap((group) =>
     Object.entries(group).map(([key, feature]) => ({ ...feature, key, name: featureName(key) })),

@@ -8,7 +8,6 @@ import { isTable } from './toml.ts';
 /** Shown instead of a secret. */
 export const HIDDEN = '***';
 
-/** One setting as `mcp-pruner config` prints it. */
 interface ShownSetting {
   /** TOML key; for settings that the file may not contain, the variable's name in lower case. */
   readonly key: string;

@@ -3,7 +3,6 @@ import { nearest } from './nearest.ts';
 import { retiredWarning } from './retired.ts';
 import { keysOf, type SettingRow } from './settings.ts';
 
-/** Our section of the file. */
 export const SECTION = 'mcp_pruner';
 
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;

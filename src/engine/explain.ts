@@ -35,14 +35,12 @@ export interface Region {
   readonly measures: readonly { readonly name: string; readonly effect: number }[];
 }
 
-/** An explanation of a plan. */
 export interface Explanation {
   readonly plan: Plan;
   /** Goal words in the text, by descending weight. */
   readonly terms: readonly string[];
   /** Regions below this worth are cut, unless a rule, the cost of a marker or the budget keeps them. */
   readonly threshold: number;
-  /** Maximum number of lines that may be cut. */
   readonly budget: number;
   readonly regions: readonly Region[];
 }
@@ -146,7 +144,6 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
 /** Maximum number of goal words named per region. Set by hand: enough to show the reason. */
 const MOST_TERMS = 8;
 
-/** Goal words in each span. */
 function termsOf({ terms }: Analysis, words: Vocabulary, spans: readonly Span[]): string[][] {
   const named = new Map<number, string>();
   for (const { hash, word } of terms) {

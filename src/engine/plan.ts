@@ -44,7 +44,6 @@ export function planRead(input: PruneInput): { readonly plan: Plan; readonly vie
     : { plan: planOfAnalysis(analysis, input), view: analysis.view };
 }
 
-/** Detects the kind of a text without planning. */
 export function kindOf({ text, sourceType, hints }: Pick<PruneInput, 'text' | 'sourceType' | 'hints'>): string {
   if (isNearlyBlank(text)) return UNREAD;
   return recogniseKind(viewText(text, hints?.frameHead ?? 0), sourceType, hints).name;

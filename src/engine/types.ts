@@ -12,9 +12,7 @@ export type Origin = 'read' | 'command' | 'search' | 'listing' | 'unknown';
 /** Facts about a text, given by the caller. All of them influence the decision and are part of its key. */
 export interface Hints {
   readonly origin: Origin;
-  /** Path of the file, from the tool call or the block's frame. */
   readonly path?: string;
-  /** The shell command that produced the text. */
   readonly command?: string;
   /** Number of header and footer lines that a client put around the text; they always stay. */
   readonly frameHead?: number;
@@ -25,7 +23,6 @@ export interface Hints {
   readonly question?: boolean;
 }
 
-/** Hard limits for a result. */
 export interface Limits {
   /** Largest share of the lines that may be cut, 0..1. */
   readonly maxPruneRatio: number;

@@ -44,12 +44,10 @@ export class PrunerError extends Error {
     return this.#row.rpc ?? errorTable.internal_error.rpc;
   }
 
-  /** Message of the JSON-RPC error. */
   get rpcMessage(): string {
     return this.code;
   }
 
-  /** Further fields of the client's error: details and remedy. */
   get data(): Readonly<Record<string, unknown>> {
     const { code, details } = this;
     return details.hint === undefined ? { code, ...details, hint: this.#row.hint } : { code, ...details };
@@ -83,7 +81,6 @@ export function isUnwritable(cause: unknown): boolean {
 /** A failure for terminal users: what was wrong, what is allowed, what to do. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
-  /** One line per problem. */
   readonly problems: readonly string[];
   /** Exit code of the command: 1 for a failure, 2 for a wrong command line or configuration. */
   readonly exitCode: 1 | 2;

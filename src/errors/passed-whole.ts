@@ -22,12 +22,10 @@ const WORDS: Readonly<Record<ForcedReason, readonly [why: string, advice: string
   ],
 };
 
-/** Explains what happened and what can be done. */
 export function forcedWords(reason: ForcedReason): readonly [why: string, advice: string] {
   return WORDS[reason];
 }
 
-/** Whether a word is a reason. */
 export function isForcedReason(word: string): word is ForcedReason {
   return Object.hasOwn(WORDS, word);
 }

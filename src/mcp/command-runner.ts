@@ -13,16 +13,13 @@ function letters(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Creates tags for one server's commands, all with the same prefix. */
 class CommandTags {
   readonly #server = letters();
 
-  /** The common prefix of these tags as environment entries. */
   get entry(): string {
     return `${VARIABLE}=${this.#server}.`;
   }
 
-  /** The tag variable for one command. */
   next(): Readonly<Record<typeof VARIABLE, string>> {
     return { [VARIABLE]: `${this.#server}.${letters()}` };
   }
@@ -58,7 +55,6 @@ function environOf(pid: string): Buffer {
   }
 }
 
-/** The result of a command. */
 export interface Finished {
   readonly stdout: string;
   readonly stderr: string;
@@ -69,7 +65,6 @@ export interface Finished {
 }
 
 interface CommandRunnerOptions {
-  /** Working directory of commands. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

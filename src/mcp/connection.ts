@@ -21,7 +21,6 @@ interface ConnectionOptions {
   readonly onClose: () => void;
 }
 
-/** A running or waiting request. */
 interface Call {
   readonly request: RpcRequest;
   readonly controller: AbortController;
@@ -81,7 +80,6 @@ export class Connection {
     this.#options.onClose();
   }
 
-  /** Handles a message; returns the call to run, an immediate reply, or `null` if no answer is due. */
   #take(message: Message): Call | Reply | null {
     if (message.kind === 'invalid') return failure(message.id, message.error);
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') this.#cancel(message.params);
@@ -106,7 +104,6 @@ export class Connection {
     return replies;
   }
 
-  /** Runs a call; `null` if it was cancelled. */
   async #run(call: Call): Promise<Reply | null> {
     const { signal } = call.controller;
     const reply = signal.aborted ? null : await this.#options.answer(call.request, signal);

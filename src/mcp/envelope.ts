@@ -30,7 +30,6 @@ function isInexact(id: unknown): boolean {
   return Number.isInteger(id) && !Number.isSafeInteger(id);
 }
 
-/** The JSON text with long integers converted to strings. */
 function withQuotedIntegers(text: string): string {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
@@ -61,7 +60,6 @@ export type Message =
   | { readonly kind: 'response' }
   | { readonly kind: 'invalid'; readonly id: RpcId; readonly error: RpcError };
 
-/** The received content: one message, or a batch. */
 export interface Payload {
   readonly batch: boolean;
   readonly messages: readonly Message[];

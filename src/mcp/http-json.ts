@@ -2,7 +2,6 @@ import type { Response } from 'express';
 import { jsonPieces } from './json-pieces.ts';
 import type { Reply } from './json-rpc.ts';
 
-/** Serialises an answer. */
 export function jsonBytes(json: object): Buffer {
   // not res.json, whose ETag would hash megabytes that are never cached
   return Buffer.from(JSON.stringify(json), 'utf8');

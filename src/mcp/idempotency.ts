@@ -24,13 +24,11 @@ interface IdempotencyOptions {
   /** How long an answer can be replayed. */
   readonly ttlMs: number;
   readonly events: EventSink;
-  /** Called with the tool's name when an answer is replayed. */
   readonly onReplayed: (tool: string) => void;
   /** Called on a store failure; the call then runs without idempotency. */
   readonly onFailure: FailureReporter;
 }
 
-/** A running call; others with the same key wait for it. */
 interface Running {
   readonly argsHash: string;
   readonly answer: Promise<Answered>;
@@ -41,7 +39,6 @@ interface Answered {
   readonly replayed: boolean;
 }
 
-/** A call with an idempotency key. */
 interface Call {
   readonly tool: Tool;
   readonly key: string;

@@ -7,7 +7,6 @@ import type { Transports } from './tools/mcp-info.ts';
 /** Toggles of features that this product does not have, reported as off because clients may look for them. */
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
-/** The command line flags of enabled features. */
 export function enabledFlags({ enable }: Settings): Set<string> {
   return new Set(enable.map((name) => `--enable-${name}`));
 }

@@ -8,7 +8,6 @@ export type RpcId = string | number | bigint | null;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** JSON-RPC's own error codes. */
 export const rpcCodes = {
   parseError: errorTable.parse_error.rpc,
   invalidRequest: errorTable.invalid_request.rpc,
@@ -53,7 +52,6 @@ export type Reply =
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly result: unknown }
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly error: RpcErrorBody };
 
-/** A message from the server that needs no answer. */
 export interface Notification {
   readonly jsonrpc: '2.0';
   readonly method: string;
@@ -72,7 +70,6 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Shortens a client-supplied name for error messages. */
 export function clip(name: string): string {
   return name.length <= 80 ? name : `${name.slice(0, 80)}…`;
 }

@@ -7,7 +7,6 @@ import { clip, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rp
 import type { ClientOptions, McpServer, MethodContext } from './server.ts';
 import type { Peer } from './tool.ts';
 
-/** The context of a client's calls, without per-call fields. */
 type ClientContext = Omit<MethodContext, 'signal'>;
 
 /**
@@ -51,7 +50,6 @@ function sdkMessage(message: NewEraMessage, id: string | number | null) {
   return { jsonrpc: '2.0', method, params, ...(kind === 'request' ? { id } : {}) };
 }
 
-/** Serves single messages of the new era over HTTP. */
 export class NewEraHttp {
   readonly #exchanges = new WeakMap<Request, { readonly client: ClientContext; readonly method: string }>();
   readonly #handler: ReturnType<typeof createMcpHandler>;
@@ -99,7 +97,6 @@ export class NewEraHttp {
   }
 }
 
-/** Serves the new-era messages of one stdio connection. */
 export class NewEraStdio {
   readonly #server: McpServer;
   readonly #client: ClientContext;
@@ -110,7 +107,6 @@ export class NewEraStdio {
   readonly #listened = new Map<unknown, readonly string[]>();
   #adapter: Server | null = null;
 
-  /** @param write - sends a message to the client */
   constructor(server: McpServer, client: ClientContext, write: (message: object) => Promise<void>) {
     this.#server = server;
     const peer: Peer = {

@@ -52,7 +52,6 @@ export class OutputCollector {
     this.#dropped += chunk.length - kept;
   }
 
-  /** Number of dropped bytes. */
   get dropped(): number {
     return this.#dropped;
   }

@@ -15,8 +15,6 @@ export interface PartTools {
    * @param mayStart - whether callers may start programs (stdio, or a token is required)
    */
   missingFlag(toolName: string, flags: ReadonlySet<string>, mayStart: boolean): string | null;
-  /** Tools that accept an `idempotency_key`. */
   readonly keyed: readonly string[];
-  /** Limits of the part, as reported by `mcp_info`. */
   info(settings: Settings): Readonly<Record<'timings' | 'safety', Readonly<Record<string, number>>>>;
 }

@@ -18,7 +18,6 @@ interface PruneRouterDeps {
   readonly options: PruneTextOptions;
   /** Largest request body after decompression. */
   readonly maxBodyBytes: number;
-  /** Called for each text that was pruned or returned whole. */
   readonly onResult?: (result: PruneTextResult) => void;
   /** See `RpcRouterDeps`. */
   readonly chargeTexts?: RpcRouterDeps['chargeTexts'];
@@ -83,7 +82,6 @@ async function prune(
   send(res, 200, answerOf(result));
 }
 
-/** Parses JSON; `undefined` if invalid. */
 function readJson(bytes: Buffer): unknown {
   return isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
 }
@@ -132,7 +130,6 @@ function send(res: Response, status: number, json: object): void {
   if (!res.destroyed) writeJson(res, status, jsonBytes(json));
 }
 
-/** Sends the error response for an unreadable body or an internal error. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {

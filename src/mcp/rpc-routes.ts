@@ -55,7 +55,6 @@ export interface RpcRouterDeps {
   readonly maxUploadBytes?: number;
   /** Charges texts to prune to the limits of the client's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** Project and task of a request. */
   readonly scopeOf?: (req: IncomingMessage) => NonNullable<ToolContext['scope']>;
   /** Called on a bug outside any call, such as an answer that cannot be written; the client received -32603. */
   readonly onFailure?: FailureReporter;
@@ -65,7 +64,6 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** Idle time after which a client that does not read its answer is disconnected, in milliseconds. */
 const UNREAD_MS = 120_000;
 
-/** State of the route. */
 interface Route {
   readonly deps: RpcRouterDeps;
   readonly room: ByteBudget;
@@ -174,7 +172,6 @@ async function exchangeNewEra(
   else await pipeline(Readable.fromWeb(response.body as ReadableStream), res).catch(() => {}); // client disconnected
 }
 
-/** Parses the comma-separated list of `?tools=`. */
 function askedTools(url: string): ClientOptions {
   const at = url.indexOf('?');
   const toolLists = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
@@ -182,7 +179,6 @@ function askedTools(url: string): ClientOptions {
   return { tools: toolLists.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
-/** An answer serialised as JSON. */
 interface JsonAnswer {
   readonly status: number;
   readonly body: Buffer;

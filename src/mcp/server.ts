@@ -17,10 +17,8 @@ import {
 } from './json-rpc.ts';
 import type { Face, Peer, ToolContext, ToolRegistry } from './tool.ts';
 
-/** A method of the protocol: named parameters in, result out. */
 export type Method = (params: JsonObject, context: MethodContext) => unknown;
 
-/** The context of a call, and the tools visible to the client. */
 export type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
 
 /** One finished request, for logs and metrics. Contains no client text. */
@@ -40,10 +38,8 @@ export interface CallRecord {
 
 export interface McpServerOptions {
   readonly registry: ToolRegistry;
-  /** Faces whose tools are listed and callable. */
   readonly faces: readonly Face[];
   readonly version: string;
-  /** Sent to agents with `initialize`. */
   readonly instructions?: string;
   /**
    * Follows the stdio contract: `protocolVersion` is required, the message of -32602 is exactly `Invalid params`, and
@@ -52,14 +48,12 @@ export interface McpServerOptions {
   readonly strict?: boolean;
   /** Additional methods; they override built-in ones of the same name. */
   readonly methods?: Readonly<Record<string, Method>>;
-  /** Additional capabilities. */
   readonly capabilities?: JsonObject;
   readonly onCall?: (record: CallRecord) => void;
   /** The calling child, if the connection uses the child's own URL. */
   readonly caller?: NonNullable<ToolContext['caller']>;
 }
 
-/** Information that a server announces about itself. */
 interface Announced {
   readonly capabilities: JsonObject;
   readonly serverInfo: { readonly name: string; readonly version: string };
@@ -72,9 +66,7 @@ export interface ClientOptions {
   readonly notify?: (notification: Notification) => void;
   /** Names of the visible tools; default: all tools of the face. */
   readonly tools?: readonly string[];
-  /** See `ToolContext`. */
   readonly chargeTexts?: NonNullable<ToolContext['chargeTexts']>;
-  /** See `ToolContext`. */
   readonly scope?: NonNullable<ToolContext['scope']>;
 }
 
@@ -109,7 +101,6 @@ export class McpServer {
     });
   }
 
-  /** Information announced to every client. */
   get announced(): Announced {
     const { version, instructions, capabilities } = this.#options;
     return {

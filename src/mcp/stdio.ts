@@ -59,9 +59,7 @@ export async function* readLines(input: Readable, maxBytes: number): AsyncGenera
 
 export interface StdioOptions {
   readonly server: McpServer;
-  /** Names of the tools visible to the client; default: all. */
   readonly tools?: readonly string[];
-  /** The client's project and task. */
   readonly scope?: NonNullable<ToolContext['scope']>;
   /** The client's messages, one JSON text per line. */
   readonly input: Readable;
@@ -71,7 +69,6 @@ export interface StdioOptions {
   readonly stop: AbortSignal;
   /** Time for running calls to complete after the end of input, so that they can still be answered. */
   readonly graceMs: number;
-  /** Called on a bug in the transport itself. */
   readonly onFailure: FailureReporter;
 }
 
@@ -127,7 +124,6 @@ export async function serveStdio({
   gone.removeEventListener('abort', abandon);
 }
 
-/** The client, in both protocol eras. */
 interface Client {
   readonly connection: Connection;
   readonly writer: AnswerWriter;
@@ -137,7 +133,6 @@ interface Client {
 interface NewEraLoader {
   /** Loads the SDK on first use. */
   load(): Promise<NewEraStdio>;
-  /** Whether the client has used the new era. */
   isLoaded(): boolean;
   close(): Promise<void>;
 }
@@ -195,7 +190,6 @@ class AnswerWriter {
     return this.#last;
   }
 
-  /** Settles when all written data has been flushed. */
   async flushed(): Promise<void> {
     await this.#last;
     if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));

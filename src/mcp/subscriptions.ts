@@ -8,7 +8,6 @@ const POLL_MS = 500;
 /** Maximum number of subscriptions of one client. */
 const MAX_SUBSCRIPTIONS = 100;
 
-/** Notifies clients of changes in subscribed runs and agents. */
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
   readonly #onFailure: FailureReporter;

@@ -126,7 +126,6 @@ interface ToolSpec<Input> extends ToolFacts {
   run(args: Input, context: ToolContext): Promise<string | object> | string | object;
 }
 
-/** A tool in the registry, with its input type erased. */
 export interface Tool extends ToolFacts {
   readonly inputSchema: JsonObject;
   /**
@@ -230,7 +229,6 @@ export class ToolRegistry {
     return typeof name === 'string' ? (this.#byName.get(name)?.name ?? null) : null;
   }
 
-  /** The enabled tools of a profile; `null` if there is no such profile. */
   #ofProfile(name: string, faces: readonly Face[]): Tool[] | null {
     const profile = Object.hasOwn(this.#profiles, name) ? this.#profiles[name] : undefined;
     if (profile === undefined) return null;

@@ -138,7 +138,6 @@ function isBusy(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY');
 }
 
-/** The replacement of a credential in a log line. */
 const REDACTED = '[redacted]';
 
 const SECRET_KEY =
@@ -200,12 +199,10 @@ function hideValue(value: unknown, depth: number): unknown {
   return hideIn(value as Record<string, unknown>, depth + 1);
 }
 
-/** An error in a log line. */
 interface ErrorFields {
   readonly type: string;
   readonly code?: string;
   readonly message: string;
-  /** The stack frames without the message. */
   readonly stack?: string;
   readonly cause?: ErrorFields;
 }

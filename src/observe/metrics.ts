@@ -1,6 +1,5 @@
 import type { Recorder } from './prometheus.ts';
 
-/** Label value that replaces values beyond the limit. */
 const OTHER = 'other';
 
 const MAX_LENGTH = 64;
@@ -29,7 +28,6 @@ export class BoundedLabels {
   }
 }
 
-/** The part of the server that answered. */
 export type Route =
   | 'chat_completions'
   | 'messages'
@@ -49,10 +47,8 @@ export type MetricLabel = 'model' | 'project' | 'key';
 
 /** The origin of a request; `''` or absent if unknown. */
 interface Named {
-  /** The model's name as sent by the client. */
   readonly model: string;
   readonly project?: string | undefined;
-  /** The id of the access key. */
   readonly key?: string | undefined;
 }
 
@@ -80,14 +76,12 @@ export interface ProviderTokens {
   readonly cacheWriteTokens?: number | null;
 }
 
-/** The effect of pruning on one request or one `prune_text` call. */
 export interface PruningSample {
   readonly candidates: number;
   readonly pruned: number;
   /** Tokens of the candidates; `tokensAfter` includes markers. */
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Time spent in pruning. */
   readonly elapsedMs: number;
   /** Reason codes, one per candidate or request that fell back. */
   readonly fallbacks: readonly string[];
@@ -104,7 +98,6 @@ export interface BillSample extends Named {
   readonly missDollars: number | null;
 }
 
-/** Sizes of the store, as reported by `Store.stats`. */
 interface StoreSizes {
   readonly prunes: number;
   readonly snapshots: number;
@@ -125,7 +118,6 @@ export interface MetricsOptions {
   readonly labelledGauges?: () => readonly LabelledGauge[];
 }
 
-/** A figure read at each scrape. */
 interface GaugeSource {
   /** Name without the prefix `mcp_pruner_`. */
   readonly name: string;
@@ -133,7 +125,6 @@ interface GaugeSource {
   readonly read: () => number;
 }
 
-/** A labelled figure read at each scrape. */
 export interface LabelledGauge {
   /** Name without the prefix `mcp_pruner_`. */
   readonly name: string;
@@ -143,7 +134,6 @@ export interface LabelledGauge {
   readonly read: () => readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[];
 }
 
-/** Values of the configured labels. */
 export type LabelValues = Readonly<Partial<Record<MetricLabel, string>>>;
 
 export interface Metrics {
@@ -159,9 +149,7 @@ export interface Metrics {
   compaction(kind: 'seen' | 'avoided'): void;
   /** Counts a request whose provider reported a changed history. Never throws. */
   prefixBreak(labels: { readonly model: string; readonly wire: string }): void;
-  /** Resolves once the library is loaded. */
   loaded(): Promise<void>;
-  /** The metrics page for Prometheus. */
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 

@@ -75,7 +75,6 @@ class LateCounter<L extends string> {
   }
 }
 
-/** Creates the metrics of one registry, with their common prefix. */
 function makerFor(registry: Registry) {
   const registers = [registry];
   const late: { flush(): void }[] = [];
@@ -86,7 +85,6 @@ function makerFor(registry: Registry) {
       late.push(adding);
       return adding;
     },
-    /** Passes all sums to the library. */
     flush: (): void => {
       for (const counter of late) counter.flush();
     },
@@ -103,7 +101,6 @@ function add(counter: LateCounter<string>, value: number | null): void {
   if (plain > 0) counter.inc({}, plain);
 }
 
-/** Creates the counters, histograms and gauges of one server. */
 export function createRecorder({
   version,
   storeSizes,

@@ -7,7 +7,6 @@ import { readSeam } from './seam.ts';
 import { lineOptions, runLine } from './statusline/command.ts';
 import { limitsText } from './text.ts';
 
-/** `mcp-pruner limits`: remaining limits of subscriptions, and usage by session. */
 export const limitsCommand: Command = {
   usage: 'limits [--json] | --line [--parts a,b] [--session <id>|--latest] [--searchable]',
   about:

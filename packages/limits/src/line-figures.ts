@@ -15,13 +15,11 @@ export interface ContextFigures {
   readonly compactPaysAfter: number | null;
 }
 
-/** A window in the figures of a status line. */
 export interface WindowFigures {
   readonly window: string;
   readonly minutes: number;
   /** Ratios. */
   readonly used: number;
-  /** Share used by the session. */
   readonly session: number;
   /** Epoch milliseconds. */
   readonly resetsAtMs: number;

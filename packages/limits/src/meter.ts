@@ -5,12 +5,10 @@ import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { type Prices, type Rates, ratesFor } from 'mcp-pruner/money/prices.ts';
 import type { ContextFigures } from './line-figures.ts';
 
-/** The last request of a session. */
 interface Session {
   readonly project: string;
   readonly request: EndedExchange;
   readonly tokens: number;
-  /** The newest conversations of the session. */
   readonly conversations: readonly string[];
 }
 

@@ -13,7 +13,6 @@ import { LimitWatch } from './watch.ts';
 /** Answers after which readings are added up, whether or not there is a status line. */
 const FOLDED_AFTER = 500;
 
-/** Observes the limits of subscriptions. */
 export async function openLimits(services: Services): Promise<Guest> {
   const { store, clock, behind, failures, prices } = services;
   const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
@@ -65,7 +64,6 @@ export async function openLimits(services: Services): Promise<Guest> {
 
 const PAGE_QUERY = z.object({ conversation: name.optional() });
 
-/** The limits, or one conversation's shares and context. */
 function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: StatusFigures): Answer {
   return async (req) => {
     const { conversation } = queryOf(req, PAGE_QUERY);
@@ -81,7 +79,6 @@ function limitsOnPage({ store, clock }: Services, watch: LimitWatch, status: Sta
   };
 }
 
-/** Logs which limit refused a request, and which session used most of it. */
 async function logRejected({ store, clock, log }: Services, { account, window, provider }: Reading): Promise<void> {
   const nowMs = clock.nowMs();
   const { accounts } = limitsOf(attribute(await readReadings(store.sql, nowMs)), nowMs, null);

@@ -1,6 +1,5 @@
 import type { Part } from 'mcp-pruner/app/guest.ts';
 
-/** Limits of subscriptions, and their usage. Only observes answers. */
 export const limits: Part = {
   name: 'limits',
   isOn: (_settings, transport) => transport === 'http',

@@ -16,7 +16,6 @@ const MAX_READ = 300_000;
 /** Some readings report a reset that is earlier by up to this, in seconds. */
 const LATE_S = 600;
 
-/** Adds readings. */
 export function* addReadings(readings: readonly Reading[]): Steps<void> {
   yield* each(
     INSERT,

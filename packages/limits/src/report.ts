@@ -23,7 +23,6 @@ export async function readLimits(sql: Pick<Rows, 'all'>, nowMs: number): Promise
   return limitsOf(attribute(readings), nowMs, { ratios, arms });
 }
 
-/** Facts about billed requests. */
 export interface Billed {
   readonly ratios: SavedRatios;
   readonly arms: Arms;
@@ -159,7 +158,6 @@ function summed(requests: readonly Moved[], keyOf: (reading: Reading) => string)
     .sort((a, b) => b.used - a.used);
 }
 
-/** Experiment arm of each billed conversation. */
 type Arms = ReadonlyMap<string, Arm>;
 
 /**

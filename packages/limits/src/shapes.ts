@@ -57,7 +57,6 @@ export interface SessionShare {
   readonly shared: number;
 }
 
-/** Share of a window used by one conversation. */
 export interface ConversationShare {
   readonly provider: string;
   readonly window: string;

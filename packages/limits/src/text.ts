@@ -22,7 +22,6 @@ const WARN = 0.8;
 const FULL = 0.95;
 const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
 
-/** Formats the limits as text. */
 export function limitsText(
   { accounts, seam }: LimitsReport & { readonly seam: SeamShown | null },
   options: TextOptions,

@@ -62,7 +62,6 @@ export class LimitWatch {
     this.#options.onAnswered?.(exchange);
   }
 
-  /** Used share of each window, as last reported. */
   gauge(): LabelledGauge {
     return {
       name: 'limit_used_ratio',

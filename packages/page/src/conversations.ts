@@ -21,7 +21,6 @@ export interface ConversationParts {
   readonly browse: BrowseStore;
   readonly recall: RecallSearch;
   readonly store: Pick<Store, 'findPrune'>;
-  /** Flushes pending observations of requests. */
   readonly flush: () => Promise<void>;
 }
 
@@ -34,7 +33,6 @@ const HIT_CHARS = 240;
 /** Shorter words occur in almost every text. */
 const MIN_WORDS_CHARS = 3;
 
-/** Query of the conversation list. */
 interface ConversationsQuery {
   readonly project?: string | undefined;
   readonly client?: string | undefined;
@@ -148,10 +146,8 @@ export async function conversationPage(
   return { conversation: shown(known, [], null), texts, earlier };
 }
 
-/** Maximum length of a call in a list. */
 const MAX_ASKED_CHARS = 120;
 
-/** The beginning of what a call asked for. */
 export function firstLine(asked = ''): string {
   const [line = ''] = asked.trimStart().split('\n', 1);
   return line.length > MAX_ASKED_CHARS ? `${line.slice(0, MAX_ASKED_CHARS).toWellFormed()}…` : line;

@@ -10,7 +10,6 @@ import { readContexts, readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './views.ts';
 
-/** Creates the page's request listener from the server's services. */
 export function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { edition, settings, store, events, flushSeen, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;

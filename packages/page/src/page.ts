@@ -42,7 +42,6 @@ import {
   storeView,
 } from './views.ts';
 
-/** A file of the page, as sent. */
 interface Asset {
   readonly type: string;
   readonly body: Buffer;
@@ -88,7 +87,6 @@ const requestsQuery = z.object({
   ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
   only: z.enum(['cut', 'fault']).optional(),
 });
-/** Number of days covered by a report. */
 const span = z.coerce.number().int().min(1).max(366);
 const conversationsQuery = z.object({
   ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
@@ -200,7 +198,6 @@ export async function openPage(parts: PageParts, folder?: string): Promise<Reque
   return app;
 }
 
-/** The JSON API: sign-in, readings and actions. */
 function apiOf(parts: PageParts): Router {
   const { access, onFailure } = parts;
   const answer = (what: Answer): RequestHandler => answering(what, onFailure);
@@ -232,7 +229,6 @@ function only(reason: (req: Request) => Refusal | null): RequestHandler {
   };
 }
 
-/** Exchanges the token for a cookie. */
 function enter({ access }: PageParts): Answer {
   return async (req, res) => {
     const { token } = bodyOf(req, z.strictObject({ token: z.string().max(1_000) }));

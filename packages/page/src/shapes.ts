@@ -21,7 +21,6 @@ export interface TextShown extends Omit<CutShown, 'pruneId'> {
   readonly tool: string;
 }
 
-/** A model request, as described by its events. */
 export interface RequestShown {
   /** Sequence number of its first event. */
   readonly seq: number;
@@ -47,7 +46,6 @@ export interface RequestShown {
   readonly texts: readonly TextShown[];
   /** Number of texts not listed. */
   readonly more: number;
-  /** Number of new results left whole, by code. */
   readonly leftWhole: Readonly<Record<string, number>>;
 }
 
@@ -73,7 +71,6 @@ export interface ConversationShown extends Omit<ListedConversation, 'baseTurn'> 
   readonly session: string;
   /** Listed below an older conversation of its session: a sub-agent, or a continuation after a compaction. */
   readonly side: boolean;
-  /** Number of compactions by the client. */
   readonly compactions: number;
   /** The conversation whose summary it begins with, or `null`. */
   readonly continues: string | null;
@@ -81,7 +78,6 @@ export interface ConversationShown extends Omit<ListedConversation, 'baseTurn'> 
   readonly hit: HitShown | null;
 }
 
-/** A tool result found by a search. */
 export interface HitShown {
   readonly pruneId: string;
   readonly lines: string;
@@ -107,7 +103,6 @@ export interface LinesShown {
   readonly lines: readonly { readonly key: string; readonly values: readonly number[]; readonly total: number }[];
 }
 
-/** A request on the timeline of a conversation. */
 export type TurnShown = Pick<
   LedgerTurn,
   | 'requestId'
@@ -124,7 +119,6 @@ export interface TimelineShown {
   readonly threshold: { readonly tokens: number; readonly learned: boolean } | null;
   /** Requests in order. */
   readonly turns: readonly TurnShown[];
-  /** Whether there are earlier requests that are not shown. */
   readonly earlier: boolean;
   readonly compactions: readonly {
     readonly atMs: number;
@@ -138,7 +132,6 @@ export interface TimelineShown {
   readonly recoveries: readonly { readonly atMs: number; readonly pruneId: string; readonly lines: number }[];
 }
 
-/** Figures of the cuts of a text. */
 export interface CutShown {
   readonly pruneId: string;
   readonly kind: string;
@@ -177,7 +170,6 @@ export interface ConversationPage {
   readonly earlier: { readonly ordinal: number; readonly row: number } | null;
 }
 
-/** A line of an original. */
 export interface LineShown {
   readonly n: number;
   readonly text: string;
@@ -260,7 +252,6 @@ export interface PrunePage {
   readonly next: number | null;
 }
 
-/** Result of a search in tool results. */
 export interface RecallShown {
   readonly hits: readonly {
     readonly prune_id: string;

@@ -37,7 +37,6 @@ export async function ledgerView(
   return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
 }
 
-/** Figures to sum up for each measure. */
 const MEASURES = {
   dollars: ['dollars'],
   tokens: ['fresh', 'write5m', 'write1h', 'read'],
@@ -125,7 +124,6 @@ export async function prunesFrom({ store }: PageParts, before: number | undefine
   return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
 }
 
-/** Inputs for building the page. */
 export interface PageParts {
   readonly access: PageAccess;
   readonly version: string;
@@ -136,7 +134,6 @@ export interface PageParts {
     readonly browse: BrowseStore;
     readonly projectSettings: Pick<ProjectSettingsStore, 'current' | 'history'>;
   };
-  /** Flushes pending observations of requests to the store. */
   readonly flush: () => Promise<void>;
   /** Calls the listener when this process has written events. The returned function unsubscribes. */
   readonly onWritten: (listener: () => void) => () => void;
@@ -164,7 +161,6 @@ export interface PageParts {
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];
-  /** Store settings. */
   readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
   readonly sent: SentAs;
   /** Runs the `mcp-pruner doctor` checks; `null` if unavailable. */
@@ -173,7 +169,6 @@ export interface PageParts {
   readonly partReadings: Readonly<Record<string, Answer | null>>;
   /** Actions of enabled optional parts. */
   readonly partActions: Readonly<Record<string, Answer>>;
-  /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;
 }

@@ -10,7 +10,6 @@ export interface QueryTerm {
   readonly isFragment: boolean;
 }
 
-/** A text with the lines that answer a query. */
 export interface RankedText {
   readonly lines: Lines;
   /**
@@ -43,7 +42,6 @@ const LINES_BEFORE = 2;
 const LINES_AFTER = 3;
 const MAX_MATCHES = 2_000;
 
-/** Facts about a text apart from its content. */
 export interface AboutText {
   readonly path: string;
   /** The call that produced the text: its path, command or query. */
@@ -56,7 +54,6 @@ export interface AboutText {
   readonly pathsInQuery: readonly string[];
 }
 
-/** Scores a text for a query. */
 export function rankText(text: string, query: readonly QueryTerm[], of: AboutText): RankedText {
   const lines = splitLines(text);
   const { counts, matches } = matchLines(lines, query);

@@ -10,7 +10,6 @@ const input = z.strictObject({
   limit: integer.min(1).optional(),
 });
 
-/** `recall`: searches lines of earlier tool results by their words. */
 export function recallTool(recall: RecallSearch): Tool {
   return defineTool({
     name: 'recall',

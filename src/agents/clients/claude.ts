@@ -30,7 +30,6 @@ function stateFile({ env, homeDir }: ClientPlace): string {
   return env.CLAUDE_CONFIG_DIR ? join(env.CLAUDE_CONFIG_DIR, '.claude.json') : join(homeDir, '.claude.json');
 }
 
-/** The user settings file. */
 export function settingsFile({ env, homeDir }: ClientPlace): string {
   return join(env.CLAUDE_CONFIG_DIR || join(homeDir, '.claude'), 'settings.json');
 }
@@ -97,7 +96,6 @@ function cloudOf(place: ClientPlace): ClientCloud | null {
   return claudeCloud(variablesOf(place));
 }
 
-/** Upstream from the settings or else from the environment. */
 function upstreamOf(place: ClientPlace): string | null {
   const url = variablesOf(place)('ANTHROPIC_BASE_URL') || place.env.ANTHROPIC_BASE_URL?.trim();
   return url ? `${url.replace(/(?<!\/)\/+$/, '')}/v1` : null;

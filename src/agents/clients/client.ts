@@ -15,7 +15,6 @@ export type McpAccess =
 /** Request format between a client and its model. */
 export type WireName = 'chat' | 'messages' | 'responses' | 'gemini';
 
-/** URLs and servers to configure in a client. */
 export interface Wiring {
   /** The proxy's URL for OpenAI clients; ends in `/v1`. */
   readonly baseUrl: string;
@@ -30,7 +29,6 @@ export interface Wiring {
   readonly asFirstParty?: boolean;
   /** The model, if the client's configuration requires one. */
   readonly model: string | null;
-  /** Requests to a cloud bypass the proxy. */
   readonly cloudBypassesProxy?: boolean;
 }
 
@@ -65,7 +63,6 @@ export interface JsonEntry {
   readonly isOwn?: (element: JsonValue) => boolean;
 }
 
-/** A change to a configuration file. */
 export type Edit =
   | (EditOf & {
       readonly format: 'json';
@@ -112,25 +109,20 @@ export interface ClientCloud {
   readonly signing: 'none' | 'own' | 'unknown';
 }
 
-/** An agent that this product can start and set up. */
 export interface Client {
   /** Name on the command line of `run` and `setup`. */
   readonly name: string;
   readonly title: string;
-  /** Program name. */
   readonly command: string;
   /** The wire it uses when set up by this product. */
   readonly wire: WireName;
-  /** Whether its configuration must name a model. */
   readonly needsModel: boolean;
-  /** Whether it can use MCP servers. */
   readonly usesMcp: boolean;
   /** `null` if the client can be set up, but not be configured for a single run. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];
   /** Current upstream, ending in `/v1` or similar, for which the client's key is valid; `null` if unknown. */
   readonly upstream?: (place: ClientPlace) => string | null;
-  /** The configured cloud, or `null`. */
   readonly cloud?: (place: ClientPlace) => ClientCloud | null;
   /** Required environment variables that no file of the client can contain. */
   readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
@@ -138,7 +130,6 @@ export interface Client {
   readonly problem?: (place: ClientPlace) => string | null;
   /** Whether `launch` keeps a token off the command line, which other users can read. */
   readonly keepsToken?: boolean;
-  /** Further notes for the user, one line each. */
   readonly notes: readonly string[];
 }
 
@@ -159,7 +150,6 @@ export function holdsToken(mcp: McpAccess | null): boolean {
   return mcp.transport === 'http' ? mcp.token !== undefined : mcp.server.env?.PRUNER_TOKEN !== undefined;
 }
 
-/** Formats a server in a client's notation. */
 type ServerJson = (mcp: McpAccess) => JsonValue;
 
 /** The entry of the product's server in a JSON file; empty if there is no server. */
@@ -167,7 +157,6 @@ export function serverEntries(mcp: McpAccess | null, toJson: ServerJson, key = '
   return mcp === null ? [] : [{ path: [key, SERVER_NAME], value: toJson(mcp) }];
 }
 
-/** The servers as text for a command line. */
 export function serversText(mcp: McpAccess, toJson: ServerJson): string {
   return JSON.stringify({ mcpServers: { [SERVER_NAME]: toJson(mcp) } });
 }
@@ -178,7 +167,6 @@ export function serverEdits(file: string, mcp: McpAccess | null, toJson: ServerJ
   return [{ format: 'json', file, secret: holdsToken(mcp), entries: serverEntries(mcp, toJson) }];
 }
 
-/** Provider name in configurations that require one. */
 export const PROVIDER = 'mcp-pruner';
 
 /** A stdio server as JSON, with client-specific fields. */

@@ -30,7 +30,6 @@ function folder({ env, homeDir }: ClientPlace): string {
 
 export const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
 
-/** The user's hooks file. */
 export const hooksFile = (place: ClientPlace): string => join(folder(place), 'hooks.json');
 
 function mcpTables(mcp: McpAccess | null): TomlTables {
@@ -93,7 +92,6 @@ function configOf(place: ClientPlace): JsonValue {
   }
 }
 
-/** A user-defined provider, and its base URL. */
 function ownProvider(place: ClientPlace): { readonly name: string; readonly url: string } | null {
   const config = configOf(place);
   const name = valueAt(config, ['model_provider']);

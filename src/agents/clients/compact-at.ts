@@ -53,12 +53,10 @@ const edits: Readonly<Record<string, (place: ClientPlace, tokens: number) => Edi
   }),
 };
 
-/** Whether a client has a documented setting for the length at which it compacts. */
 export function hasCompactAt(client: string): boolean {
   return Object.hasOwn(edits, client);
 }
 
-/** Clients with such a setting. */
 export const compactAtClients: readonly string[] = Object.keys(edits);
 
 /** The edit that makes a client compact at a length in tokens; its undo is the same edit with any length. */

@@ -2,7 +2,6 @@ import { type ClientPlace, headersJson, type JsonValue, type McpAccess, stdioJso
 
 // Qwen Code is a fork of Gemini CLI: both use the same server format, and share a bug.
 
-/** An MCP server in their settings format. */
 export function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
 }

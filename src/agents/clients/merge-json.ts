@@ -18,7 +18,6 @@ export function mergeJson(value: JsonValue, entries: readonly JsonEntry[]): Json
   return root;
 }
 
-/** The value at a path, or `undefined`. */
 export function valueAt(value: JsonValue, path: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
   for (const key of path) at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;

@@ -41,7 +41,6 @@ interface Message {
   readonly content: string | null;
 }
 
-/** Output helpers of the demonstration: lines, headings and colours. */
 interface Stage {
   readonly say: (text?: string) => void;
   readonly heading: (text: string) => void;
@@ -85,7 +84,6 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   say(line);
 }
 
-/** Why the texts of a request were left whole, from its log line. */
 function reasonIn(line: string): string {
   const { leftWhole = {}, fallbacks = [] } = JSON.parse(line) as {
     readonly leftWhole?: Readonly<Record<string, number>>;
@@ -237,7 +235,6 @@ function lineCount(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
 }
 
-/** Number of lines in a pruned text that are from the original, i.e. not markers. */
 function keptLines(text: string): number {
   return lineCount(text) - text.split('\n').filter((line) => parseMarker(line) !== null).length;
 }

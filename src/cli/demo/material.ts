@@ -5,13 +5,11 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../../core/ports.ts';
 import { driverFile } from '../../store/sqlite/driver.ts';
 
-/** A loopback server that runs during a demonstration. */
 export interface Local {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Starts a server on a free port of 127.0.0.1. */
 export async function serveLocally(handler: (req: IncomingMessage, res: ServerResponse) => void): Promise<Local> {
   const server: Server = createServer({ keepAliveTimeout: 0 }, handler); // on a busy machine, pauses may be long
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -19,7 +19,6 @@ const VARIABLES = [
   'GOOGLE_GEMINI_BASE_URL',
 ];
 
-/** Shell start-up files below the home folder. */
 const SHELL_FILES = [
   '.bashrc',
   '.bash_profile',
@@ -35,7 +34,6 @@ const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
 interface Address {
   readonly url: string;
-  /** Location in words. */
   readonly where: string;
 }
 
@@ -63,7 +61,6 @@ export async function checkAddresses(settings: Settings, io: Io, own: string): P
     });
 }
 
-/** Values assigned to a variable in shell start-up files. */
 export function shellValues(io: Io, variable: string): { readonly file: string; readonly value: string }[] {
   const read = fileReader(io);
   // export NAME=value, NAME=value, set -gx NAME value, setenv NAME value
@@ -88,7 +85,6 @@ function inShellFiles(io: Io): Address[] {
   );
 }
 
-/** Keys for a model's base URL in agents' settings. */
 const SETTING =
   /"?(base_?url|openai_base_url|[A-Z_]{0,32}BASE_URL|api_?base)"?\s{0,8}[:=]\s{0,8}"(https?:\/\/[^"\s]{1,512})"/gi;
 

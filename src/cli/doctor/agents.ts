@@ -14,7 +14,6 @@ import { shellValues } from './addresses.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];
-  /** Wires of configured agents. */
   readonly wires: ReadonlySet<WireName>;
   /** Text in their files at the places that `setup` writes. */
   readonly own: string;
@@ -115,7 +114,6 @@ function missingExport(
   };
 }
 
-/** Warns if requests to a cloud bypass the proxy. */
 function bypassProblem(
   { title, name, cloud: cloudOf }: Client,
   { url, place }: Machine,

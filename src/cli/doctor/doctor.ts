@@ -26,7 +26,6 @@ import { checkStore } from './store.ts';
 import { checkTeamKeys } from './team.ts';
 import { checkUnread } from './unread.ts';
 
-/** Minimum supported Node version. */
 const NODE = '20.18.1';
 
 export const doctor: Command = {
@@ -46,7 +45,6 @@ export const doctor: Command = {
   },
 };
 
-/** Formats a finding for printing. */
 export function linesOf({ level, what, advice }: Finding, io: Pick<Io, 'env' | 'outIsTerminal' | 'columns'>): string {
   const paint = painter(io);
   const label = { ok: 'ok  ', note: 'note', failure: 'FAIL' }[level];
@@ -57,7 +55,6 @@ export function linesOf({ level, what, advice }: Finding, io: Pick<Io, 'env' | '
   return advice === undefined ? text : text + wrapped(printableLine(advice), indent, io);
 }
 
-/** Facts about this installation for the checks. */
 interface Examined {
   readonly loaded: Loaded;
   readonly settings: Settings;
@@ -151,7 +148,6 @@ function checkPauses(settings: Settings, io: Io): Promise<Finding[]> {
   });
 }
 
-/** Reports changed histories that providers reported to the running proxy. */
 export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null): Finding[] {
   const requests = running?.prefixBreaks?.get('requests') ?? 0;
   if (requests === 0) return [];
@@ -163,7 +159,6 @@ export function checkPrefixes(running: Pick<ProxyHealth, 'prefixBreaks'> | null)
   return [{ level: 'note', what, advice }];
 }
 
-/** Checks the configured price file, and lists models of the last month without a price. */
 async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
   const prices = pricesOf(settings);
   const { problems, warnings } = prices;

@@ -10,11 +10,9 @@ import { type ProxyHealth, proxyHealth, proxyUrl } from '../run/proxy.ts';
 
 interface PortFinding {
   readonly finding: Finding;
-  /** `/health` of the running proxy; `null` if none runs. */
   readonly health: ProxyHealth | null;
 }
 
-/** Checks whether the proxy that agents use is running. */
 export async function checkPort(settings: Settings): Promise<PortFinding> {
   const url = proxyUrl(settings);
   const none = (finding: Finding): PortFinding => ({ finding, health: null });

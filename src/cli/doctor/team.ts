@@ -5,9 +5,7 @@ import { fileReader, type Io } from '../command.ts';
 import { postStatus } from '../probe.ts';
 import { KEY_VARIABLE, teamKey } from '../team-key.ts';
 
-/** A URL that contains a key, anywhere in a text. */
 const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;
-/** Variables with an agent's base URL. */
 const BASE_URL = /_(?:BASE_URL|API_BASE)$/;
 const MAX_FILE_CHARS = 4 * 1024 * 1024;
 

@@ -2,7 +2,6 @@ import type { Finding } from '../../app/finding.ts';
 import { forcedWords, isForcedReason } from '../../errors/passed-whole.ts';
 import type { ProxyHealth } from '../run/proxy.ts';
 
-/** Meaning and remedy of each reason. */
 const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([
   [
     'encoding_not_understood',

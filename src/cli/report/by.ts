@@ -32,7 +32,6 @@ const figuresOf = (rows: readonly SpendRow[]): readonly Column<SpendRow>[] => [
   { csv: ['removed_tokens', ({ removedTokens }) => Math.round(removedTokens)] },
 ];
 
-/** Columns for keys only. */
 const LIMITS: readonly Column<SpendRow>[] = [
   { csv: ['key_name', ({ key }) => key?.name ?? null] },
   { csv: ['projects', ({ key }) => key?.projects.join(' ') ?? null] },
@@ -44,7 +43,6 @@ const LIMITS: readonly Column<SpendRow>[] = [
   { shown: ['last used', (row) => lastUsed(row)?.slice(0, 16) ?? '-'], csv: ['last_used', lastUsed] },
 ];
 
-/** Spending by key, project, model or day. */
 function columnsBy(by: SpentBy, rows: readonly SpendRow[]): readonly Column<SpendRow>[] {
   const shownName = ({ name, key }: SpendRow): string => (key?.name ? `${key.name} (${name})` : name || '(none)');
   const first: Column<SpendRow> = { shown: [by, shownName], csv: [by, ({ name }) => name] };

@@ -3,10 +3,8 @@ import type { ContextReport } from '../../core/ports/context-report.ts';
 import { readProjectKey } from '../../core/segments/verified-history-project.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 
-/** Maximum length of titles in tables and lines. */
 const TITLE_CHARS = 40;
 
-/** A conversation, as commands name it. */
 export interface NamedConversation {
   readonly id: string;
   /** First words of the user, else the task; `''` if neither is kept. */

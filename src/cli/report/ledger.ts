@@ -68,13 +68,10 @@ function daysOf({ days }: LedgerReport): string {
   return `<section><h2>Dollars by day</h2><p>Blue: spent. Green: saved by pruning.</p><svg viewBox="0 0 720 ${HEIGHT + 18}" role="img" aria-label="Dollars by day, at most ${htmlText(money(most))}">${bars.join('')}<text x="0" y="${HEIGHT + 14}">${htmlText(first)}</text><text x="720" y="${HEIGHT + 14}" text-anchor="end">${htmlText(last)}</text></svg></section>`;
 }
 
-/** Conversations with their titles. */
 interface NewestReport {
-  /** The newest conversations. */
   readonly newest: readonly NamedConversation[];
 }
 
-/** Maximum number of conversations listed. */
 const MOST_LISTED = 10;
 
 function conversationsPart({ newest: conversations }: NewestReport): Part {
@@ -109,7 +106,6 @@ interface BreaksReport {
   readonly prefix_breaks: PrefixBreakReport;
 }
 
-/** The default report: spend, effect of pruning, and causes of cache misses. */
 export async function ledgerView(call: Call, io: Io, days: number): Promise<number> {
   const ledger = await readLedger(call, io, days);
   if (call.values.json === true) io.out(`${JSON.stringify(ledger, null, 2)}\n`);

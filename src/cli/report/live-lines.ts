@@ -4,10 +4,8 @@ import { reasonInEnglish } from '../../engine/text/reasons.ts';
 import { type Paint, printable } from '../command.ts';
 import { wrap } from '../table.ts';
 
-/** Maximum number of blocks shown per text. */
 const MAX_BLOCKS = 3;
 
-/** Savings of the events shown. */
 export class Totals {
   saved = 0;
 
@@ -69,7 +67,6 @@ function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint
     .join(' ');
 }
 
-/** Why new results of a request were left whole. */
 function wholeOf({ left_whole: whole }: StoredEvent['payload']): string {
   if (typeof whole !== 'object' || whole === null) return '';
   const words = Object.entries(whole).map(([code, count]) => `${count > 0 ? `${count}: ` : ''}${leftWholeWords(code)}`);

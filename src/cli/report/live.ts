@@ -5,19 +5,15 @@ import { withStore } from '../open-store.ts';
 import { readTitles, shortName } from './conversations.ts';
 import { describeEvent, Totals } from './live-lines.ts';
 
-/** Interval between store queries. */
 const POLL_MS = 250;
 const PAGE = 1_000;
-/** Titles kept in memory. */
 const MAX_TITLES = 1_000;
 /** Length of a name: a title, or the end of an id. */
 const NAME_CHARS = 24;
 const ID_CHARS = 8;
-/** Number of past events shown by default. */
 const LAST = 20;
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** The filter for events. */
 interface Filter {
   readonly runId: string | null;
   readonly tool: string | null;
@@ -110,7 +106,6 @@ function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
     );
 }
 
-/** Prints events until a signal arrives. */
 async function follow(
   store: Pick<Store, 'events'>,
   fromSeq: number,

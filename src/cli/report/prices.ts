@@ -28,14 +28,12 @@ function asJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Age of a row in whole days. */
 function ageOf({ day }: Price, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
 }
 
 const HEAD = ['input', 'write 5m', 'write 1h', 'read', 'output'];
 
-/** Prices for this number of input tokens, as table cells. */
 function cells(price: Price, inputTokens: number): string[] {
   const { input, write5m, write1h, read, output } = ratesFor(price, inputTokens);
   return [input, write5m, write1h, read, output].map((dollars) => String(dollars));

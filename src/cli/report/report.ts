@@ -66,7 +66,6 @@ const options: Readonly<Record<string, Option>> = {
   once: { type: 'boolean', doc: 'with --live: print the events so far and exit' },
 };
 
-/** `mcp-pruner report`: spend, effect of pruning, and other views of recorded data. */
 export const report: Command = {
   usage: 'report [--since 7d] [--tokens | --by <what> | --prices [model] | --live | --sessions | --status] [--json]',
   about: [

@@ -58,7 +58,6 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
   ];
 }
 
-/** Only the comparison with a control group. */
 export function comparedText(holdout: HoldoutResult | null, paint: Paint, width: number | undefined): string {
   const { title, note, textColumns, rows } = holdoutPart({ holdout });
   if (rows.length === 0) return 'no conversation of the control group\n';

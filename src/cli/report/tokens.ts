@@ -43,7 +43,6 @@ interface Sums {
   tokensAfter: number;
 }
 
-/** Sums for one day, model and tool. */
 interface UsageTotal extends Sums {
   readonly day: string;
   readonly model: string;
@@ -125,7 +124,6 @@ const FIELDS: Readonly<Record<string, keyof Sums>> = {
   tokens_after: 'tokensAfter',
 };
 
-/** Sums up figures by name. */
 function sumsBy(figures: readonly LedgerSum[], nameOf: (figure: LedgerSum) => string): Map<string, Sums> {
   const sums = new Map<string, Sums>();
   for (const [name, group] of groupBy(figures, nameOf)) {

@@ -143,7 +143,6 @@ function modelsPart({ models }: LedgerReport): Part {
   );
 }
 
-/** The comparison with conversations that were left whole. */
 export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
   type Row = readonly [name: string, of: Difference, show: (value: number) => string];
@@ -191,7 +190,6 @@ function planWords({ more, share, days }: HoldoutPlan): string {
   return ` About ${count(more)} more conversations${time} would decide the comparison, with MCP_PRUNER_HOLDOUT=${share}.`;
 }
 
-/** Top figures of the report. */
 export function headline(report: LedgerReport): (readonly [string, string])[] {
   const { totals } = report;
   return [
@@ -205,7 +203,6 @@ export function headline(report: LedgerReport): (readonly [string, string])[] {
   ];
 }
 
-/** Range of the savings while removed tokens are estimates. */
 function rangeWords({ savedRange }: LedgerTotals): string {
   if (savedRange[0] === savedRange[1]) return '';
   return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;

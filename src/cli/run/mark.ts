@@ -7,7 +7,6 @@ export function markedRun(proxyUrl: string): { readonly id: string; readonly url
   return { id, url: proxyUrl + runPath(id) };
 }
 
-/** Strips the run id from a base URL. */
 export function unmarked(url: string): string {
   return withoutRun(url).url;
 }

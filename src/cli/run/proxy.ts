@@ -13,7 +13,6 @@ import { type ProviderFacts, providerFacts } from '../../wires/providers/facts.t
 import { type Call, type Io, textOption, UsageError } from '../command.ts';
 import { accessToken } from '../local-access.ts';
 
-/** The proxy used by a run. */
 export interface RunProxy {
   /** Listening URL without a path. */
   readonly url: string;
@@ -59,7 +58,6 @@ export function namedProxy(call: Call): string | null {
   return url;
 }
 
-/** Whether one of our proxies answers at a URL. */
 export async function isProxy(url: string): Promise<boolean> {
   return (await proxyHealth(url)) !== null;
 }

@@ -170,7 +170,6 @@ function describeBypass({ title, command }: Client, cloud: ClientCloud): string 
   return `${title} (${command}): messages go straight to ${cloud.title}, unpruned: ${SIGNED}`;
 }
 
-/** The proxy named by `--proxy`. */
 async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
   const url = namedProxy(call);
   if (url === null) return null;

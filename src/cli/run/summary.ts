@@ -40,7 +40,6 @@ export function sentenceOf(figures: RunFigures): string {
   return more === '' ? sentence : `${sentence} mcp-pruner ${more}`;
 }
 
-/** A warning about files in which lines are missing. */
 function writtenWords({ markersWritten = 0 }: RunFigures): string {
   if (markersWritten === 0) return '';
   return ` Warning: the model wrote ${plural(markersWritten, 'marker')} into files, where the lines behind them are missing (search for ⟦PRUN).`;
@@ -53,7 +52,6 @@ function cutWords({ cuts, removed, tokens, shadow }: RunFigures): string {
     : `${plural(cuts, 'cut')}: ${sizes}`;
 }
 
-/** The most frequent reason why nothing was cut. */
 function wholeWords({ leftWhole }: RunFigures): string {
   const reasons = Object.entries(leftWhole).sort(([, a], [, b]) => b - a);
   const [most] = reasons;

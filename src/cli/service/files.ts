@@ -1,6 +1,5 @@
 import { htmlText } from '../html-text.ts';
 
-/** A program run by a service manager. */
 export interface ServiceProgram {
   /** Absolute path of Node. */
   readonly node: string;
@@ -15,7 +14,6 @@ export interface ServiceProgram {
   readonly stopS: number;
 }
 
-/** Name of the service in every manager. */
 export const SERVICE = 'mcp-pruner';
 /** Name in launchd, which expects a reversed domain. */
 export const LABEL = 'local.mcp-pruner';
@@ -23,7 +21,6 @@ export const LABEL = 'local.mcp-pruner';
 /** Delay before a failed service is restarted, in seconds. */
 const RESTART_S = 2;
 
-/** A systemd user unit. */
 export function systemdUnit({ node, entry, envFile, homeDir, stopS }: ServiceProgram): string {
   const command = [node, `--env-file=${envFile}`, entry, 'serve'].map(systemdWord).join(' ');
   return [
@@ -49,7 +46,6 @@ export function systemdUnit({ node, entry, envFile, homeDir, stopS }: ServicePro
   ].join('\n');
 }
 
-/** A launchd agent, as a property list. */
 export function launchdAgent({ node, entry, envFile, logFile, homeDir, stopS }: ServiceProgram): string {
   const text = (value: string): string => `<string>${htmlText(value)}</string>`;
   const words = [node, `--env-file=${envFile}`, entry, 'serve'].map((word) => `    ${text(word)}`);

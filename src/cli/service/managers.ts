@@ -9,13 +9,10 @@ export interface ToolResult {
   readonly output: string;
 }
 
-/** Runs a program to completion. */
 export type RunTool = (command: string, args: readonly string[]) => ToolResult;
 
-/** The service manager of an operating system. */
 export interface ServiceManager {
   readonly title: string;
-  /** Path of the service definition. */
   readonly file: string;
   readonly text: (program: ServiceProgram) => string | Buffer;
   /** Throws with instructions if the manager is unavailable. */
@@ -41,7 +38,6 @@ export interface Step {
 const step = (command: string, ...args: readonly string[]): Step => ({ command, args });
 const optional = (command: string, ...args: readonly string[]): Step => ({ command, args, mayFail: true });
 
-/** The service manager of this machine. */
 export function serviceManager(io: Io): ServiceManager {
   if (io.platform === 'darwin') return launchd(io);
   return io.platform === 'win32' ? scheduler(io) : systemd(io);

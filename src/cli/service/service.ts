@@ -16,7 +16,6 @@ import { type RunTool, type ServiceManager, type Step, serviceManager } from './
 const actions = ['install', 'status', 'logs', 'remove'] as const;
 type Action = (typeof actions)[number];
 
-/** Number of log lines shown. */
 const LOG_LINES = 200;
 /** Added to the time that the proxy gives in-flight requests. */
 const STOP_SLACK_S = 10;

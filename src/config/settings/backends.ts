@@ -1,7 +1,6 @@
 import { headerSecret, httpUrl, oneOf, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
 
-/** Settings of external ranking services. */
 export const backendsSettings = {
   backend: setting({
     common: true,

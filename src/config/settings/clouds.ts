@@ -1,7 +1,6 @@
 import { baseUrl, group, headerSecret, oneOf, optional, plainText } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Cloud providers: URLs, and the proxy's own credentials for Bedrock. */
 export const cloudSettings = {
   vertexUrl: setting({
     rule: optional(baseUrl()),

@@ -1,7 +1,6 @@
 import { oneOf, onOff, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
-/** Storage, retention, and limits per request. */
 export const keepingSettings = {
   pruneIdTtlS: setting({
     common: true,

@@ -1,7 +1,6 @@
 import { optional, plainText, share } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Costs of requests, and effects of pruning. */
 export const ledgerSettings = {
   prices: setting({
     common: true,

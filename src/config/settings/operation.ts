@@ -1,7 +1,6 @@
 import { headerSecret, listOf, onOff } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Metrics and administration of a shared proxy. */
 export const operationSettings = {
   adminToken: setting({
     rule: headerSecret(),

@@ -1,7 +1,6 @@
 import { list, oneOf, onOff, onOffOr, share, wholeNumber } from '../rules.ts';
 import { MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
-/** Settings of pruning. */
 export const pruningSettings = {
   enabled: setting({
     common: true,

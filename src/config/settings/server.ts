@@ -14,7 +14,6 @@ import {
 } from '../rules.ts';
 import { MAX_TIMER_MS, setting } from './setting.ts';
 
-/** Listening address, access, upstreams and reporting. */
 export const serverSettings = {
   host: setting({
     common: true,

@@ -11,7 +11,6 @@ export interface Row<T> {
   /** Description of the default, if it depends on the machine or an empty value needs explanation. */
   readonly fallbackWords?: string;
   readonly unit?: string;
-  /** Purpose, in one line. */
   readonly doc: string;
   /** Never displayed, and refused in the TOML file. */
   readonly secret?: true;
@@ -27,23 +26,19 @@ export interface Row<T> {
   readonly invalidEnvFallback?: T;
 }
 
-/** A setting with all its names. */
 export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml'> {
   readonly env: readonly [string, ...string[]];
   /** Key below `[mcp_pruner]`. */
   readonly toml: string | null;
 }
 
-/** Creates a row of the table. */
 export function setting<T>(
   row: Omit<Row<T>, 'fallback' | 'invalidEnvFallback'> & { fallback: NoInfer<T>; invalidEnvFallback?: NoInfer<T> },
 ) {
   return row as Row<T>;
 }
 
-/** A feature that `enable` can name. */
 export interface Feature {
-  /** Purpose, in one line. */
   readonly doc: string;
   /** Names of features enabled along with it. */
   readonly implies?: readonly string[];

@@ -1,7 +1,6 @@
 import { list, oneOf, wholeNumberOrAuto } from '../rules.ts';
 import { type Features, setting } from './setting.ts';
 
-/** Features of the MCP tools. */
 export const ownFeatures: Features = {
   enableMcpIntrospection: { doc: 'Offers the MCP tools mcp_info and mcp_capabilities; on by default.' },
   enableResources: { doc: 'Lets MCP clients read sc:// resources (events, originals, logs of agents).' },
@@ -12,10 +11,8 @@ export const ownFeatures: Features = {
   enableBulk: { doc: 'Offers the MCP tools prune_batch and recover_batch.' },
 };
 
-/** Features that are on unless left out. */
 export const DEFAULT_FEATURES: readonly string[] = ['mcp-introspection'];
 
-/** Context GC, and the offered tools. */
 export const toolsSettings = {
   contextBudgetTokens: setting({
     rule: wholeNumberOrAuto(0),

@@ -1,7 +1,6 @@
 /** What a number measures, by its unit; `''` for a bare number. */
 export type Measure = '' | 'time' | 'size' | 'share' | 'rate' | 'money';
 
-/** A number in a text. */
 export interface Amount {
   /** In base units: seconds, bytes, percent. */
   readonly value: number;
@@ -151,7 +150,6 @@ function nameBefore(line: string, start: number): string {
   return NAME.exec(line.slice(Math.max(0, start - NAME_CHARS), start))?.[1] ?? '';
 }
 
-/** What a column or key measures, by its name. */
 export function measureOfName(name: string): Measure {
   if (
     /(?:^|[_\W])(?:ms|msec|sec|secs|seconds?|time|duration|elapsed|latency|took|age|p\d\d)(?:$|[_\W])|duration|elapsed|latency|[a-z]Ms$|[a-z]Time$/i.test(

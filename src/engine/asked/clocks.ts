@@ -6,7 +6,6 @@ export interface Day {
   readonly swapped?: boolean;
 }
 
-/** A point in time as a text writes it. */
 export interface Clock {
   readonly day: Day | null;
   /** Seconds since midnight; -1 for a date without a time. */
@@ -212,7 +211,6 @@ function shifted(day: Day | null, days: number): Day | null {
   return { year, month: date.getUTCMonth() + 1, day: date.getUTCDate() };
 }
 
-/** Whether two dates may be the same day. */
 export function isSameDay(a: Day, b: Day): boolean {
   if (a.year !== 0 && b.year !== 0 && a.year !== b.year) return false;
   if (a.month === b.month && a.day === b.day) return true;

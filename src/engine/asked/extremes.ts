@@ -29,7 +29,6 @@ function measuredLike(series: readonly Series[], { measure }: Limit): Series[] {
   return measure === '' ? [] : series.filter((one) => one.measure === measure);
 }
 
-/** Whether a heading or key shares a word with the goal. */
 function isNamed(name: string, terms: readonly GoalTerm[]): boolean {
   if (name === '') return false;
   let named = false;

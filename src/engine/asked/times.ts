@@ -16,7 +16,6 @@ interface TimeSpan {
   readonly day: Day | null;
   /** The day of the last second, if it differs. */
   readonly lastDay: Day | null;
-  /** Seconds since midnight. */
   readonly from: number;
   readonly to: number;
   readonly zone: number | null;
@@ -54,7 +53,6 @@ interface Named extends FoundClock {
   readonly covers: number;
 }
 
-/** The times and spans that a goal names. */
 export function spansOf(goal: string): TimeSpan[] {
   if (!/\d/.test(goal)) return [];
   const named = namedClocks(goal);
@@ -149,14 +147,12 @@ const OWN_ZONE = new RegExp(
 const CLOCKED = 0.3;
 const MOST_BELOW = 30;
 
-/** The clocks of a text, by line. */
 interface LineClocks {
   readonly clocks: readonly (readonly Clock[])[];
   /** Lines without a clock belong to the line above. */
   readonly carries: boolean;
 }
 
-/** Reads the clocks of all lines. */
 export function lineClocks(view: View): LineClocks {
   const reader = new ClockReader();
   const own = ownZone(view);

@@ -15,7 +15,6 @@ export interface Choice {
   readonly markerSize: number;
   /** Value of one saved unit of `size`, in units of `value`. */
   readonly price: number;
-  /** Maximum number of lines that may be cut. */
   readonly budget: number;
 }
 
@@ -146,7 +145,6 @@ function lossOf(choice: Choice, run: Run): number {
   return value / size;
 }
 
-/** Runs of consecutive set flags. */
 export function runsOf(flags: Uint8Array): Run[] {
   const out: Run[] = [];
   let from = -1;

@@ -105,7 +105,6 @@ function related(text: string, start: number, length: number, word: string): num
   return common > STEM_CHARS && common >= STEM_SHARE * Math.max(length, word.length) ? KINSHIP : 0;
 }
 
-/** The occurrences of the goal's words in a text, with their weights. */
 export interface GoalMatch {
   /** The weight of each word for the goal, by word id. */
   readonly weight: Float64Array;
@@ -231,14 +230,12 @@ function bindWords(
   return bound;
 }
 
-/** The lines flagged in any of the lists. */
 export function unionOf(places: readonly LineFlags[]): LineFlags {
   const all = Uint8Array.from(places[0] ?? []);
   for (const place of places) for (let i = 0; i < all.length; i++) if (place[i] === 1) all[i] = 1;
   return all;
 }
 
-/** The number of flagged lines. */
 export function countOf(flags: LineFlags): number {
   let count = 0;
   for (const flag of flags) count += flag;

@@ -15,7 +15,6 @@ interface Compound {
   readonly end: number;
 }
 
-/** The compounds of a goal, in order. */
 function compoundsOf(goal: string): Compound[] {
   const found: Compound[] = [];
   for (const { 0: text, index } of goal.matchAll(COMPOUND)) {
@@ -25,11 +24,9 @@ function compoundsOf(goal: string): Compound[] {
   return found;
 }
 
-/** A word in the goal. */
 export interface GoalTerm {
   /** Hash as computed by `scanWords`. */
   readonly hash: number;
-  /** Spelling in the goal. */
   readonly word: string;
   /** Weight in the goal, 1..7.6: the square root of the number of occurrences (at most 3) times the emphasis. */
   readonly weight: number;
@@ -76,7 +73,6 @@ const LEADING = new Set(
     .map(wordHash),
 );
 
-/** Whether a word is the first on its line. */
 function leads(text: string, start: number): boolean {
   let at = start - 1;
   while (at >= 0 && (text[at] === ' ' || text[at] === '-' || text[at] === '*')) at--;
@@ -109,7 +105,6 @@ export function goalTerms(goal: string): GoalTerm[] {
   return terms.sort((a, b) => b.weight - a.weight).slice(0, MAX_TERMS);
 }
 
-/** A term during the parsing of a goal. */
 interface Found extends GoalTerm {
   count: number;
   emphasis: number;

@@ -15,7 +15,6 @@ export interface Vocabulary {
   readonly total: number;
   /** Number of lines that contain a word, by word id. */
   readonly lineCount: Int32Array;
-  /** Number of different words. */
   readonly size: number;
   /** Offset of the first occurrence of each word, by word id. */
   readonly start: Uint32Array;
@@ -126,7 +125,6 @@ class IdTable {
     return this.#ids[hash & mask] ?? 0;
   }
 
-  /** Records the first occurrence of a word. */
   place(id: number, start: number, end: number): void {
     if (id >= this.start.length) this.#makeRoom();
     this.start[id] = start;

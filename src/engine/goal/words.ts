@@ -7,7 +7,6 @@ import { codesOf } from '../text/view.ts';
  * has parts (`maxWait`, `max_wait`), one per part. Lower-cased and lightly stemmed.
  */
 
-/** Classes of UTF-16 units. */
 const NONE = 0;
 const LOWER = 1;
 const UPPER = 2;

@@ -6,7 +6,6 @@ import { protectByContract } from './contract.ts';
 import { isTildeUnderline, protectHeadings } from './headings.ts';
 import { type Analysis, always, type Kind, protectEdge, READ_SIZE, RULES, type Structure } from './kind.ts';
 
-/** Documents: headings, paragraphs and fenced blocks. */
 export const docs: Kind = {
   family: 'docs',
   sourceType: 'docs',

@@ -53,7 +53,6 @@ export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean 
   return stamped > 0 && stamped >= looked * MIN_STAMPED;
 }
 
-/** Keeps one hit per log file. */
 function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): void {
   const seen = new Set<string>();
   for (let i = inner.first; i < inner.end && seen.size < MOST_FILES; i++) {

@@ -5,7 +5,6 @@ import { findElements } from './json-elements.ts';
 import { type Analysis, always, type Kind, READ_SIZE, RULES, type Span } from './kind.ts';
 import { protectFailures } from './log/protect.ts';
 
-/** Pretty-printed JSON. */
 export const json: Kind = {
   family: 'json',
   sourceType: 'docs',

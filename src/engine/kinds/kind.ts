@@ -201,7 +201,6 @@ export interface Kind {
   natureOf?(reading: Reading, run: Span): CutNature | null;
 }
 
-/** The same boldness for every origin. */
 export function always(boldness: number): Record<Origin, number> {
   return { read: boldness, command: boldness, search: boldness, listing: boldness, unknown: boldness };
 }

@@ -8,10 +8,8 @@ import { isLog, logName } from './log/log.ts';
 import { samplesOf } from './shapes.ts';
 import { isTable } from './table.ts';
 
-/** The detected kind of a text. */
 interface Recognised {
   readonly kind: Kind;
-  /** Finer name, such as `python`, `test-run`, `grep`. */
   readonly name: string;
   /** Source type of the contract: given by the caller, or derived from the kind. */
   readonly sourceType: SourceType;

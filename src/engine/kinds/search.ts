@@ -47,7 +47,6 @@ const NUMBER_ALONE = /^\s*(?:L|Line )?\d+(?::|-(?!\d))/;
 /** If a larger share of rows begins with a distinct name, the text is a table with one state per name. Set by hand. */
 const MOST_FIRST = 0.9;
 
-/** Keeps one hit per file. */
 function protectFirstHits({ view, inner, hints }: Protectable, protect: Protect): void {
   const first: number[] = [];
   let previous = '';

@@ -26,7 +26,6 @@ const NONE = Object.fromEntries(
 
 const samples = new WeakMap<View, SampledLines>();
 
-/** The sample of a text, taken once. */
 export function samplesOf(view: View): SampledLines {
   const known = samples.get(view) ?? new SampledLines(view);
   samples.set(view, known);

@@ -45,7 +45,6 @@ const SMOOTH = 8;
 /** Scales the logarithm of a block's number of lines to about 0..1. */
 const LARGE = 6;
 
-/** Computes the size, the best line and the score of each block. */
 function gather(
   unit: Int32Array,
   raw: Float64Array,

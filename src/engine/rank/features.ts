@@ -7,7 +7,6 @@ import { measureBlocks } from './block-features.ts';
 import { largestOf, type Measure, measure, sumOf, unitScale } from './measures.ts';
 import { measureShapes } from './shape-features.ts';
 
-/** Input for measuring features. */
 export interface Measured {
   readonly view: View;
   readonly units: Units;

@@ -4,7 +4,6 @@ import type { Templates } from '../text/templates.ts';
 import type { Units, View } from '../text/view.ts';
 import { columnOf, spread, unitScale } from './measures.ts';
 
-/** Facts for ranking entries. */
 interface Ranked {
   readonly view: View;
   readonly units: Units;
@@ -12,7 +11,6 @@ interface Ranked {
   readonly match: GoalMatch;
 }
 
-/** Options for ranking the entries of a kind. */
 interface EntryRanking {
   /**
    * Share of the value that is spread evenly, because a look-up may search for something that the goal does not

@@ -19,7 +19,6 @@ export function flag(name: string, values: Uint8Array, bit: number): Measure {
   return { name, values, unit: null, bit };
 }
 
-/** Value of a feature for line index `i`. */
 export function valueAt({ values, unit, bit }: Measure, i: number): number {
   if (bit !== 0) return ((values[i] ?? 0) & bit) === 0 ? 0 : 1;
   return values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
@@ -60,7 +59,6 @@ export function logOf(whole: number): number {
   return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
 }
 
-/** Features with weights, and a common factor. */
 export interface WeightedMeasures {
   readonly measures: readonly Measure[];
   readonly weights: Readonly<Record<string, number>>;

@@ -63,7 +63,6 @@ export function measureShapes(view: View, units: Units, templates: Templates, wo
   ];
 }
 
-/** Measures how each line begins. */
 function measureOpenings(view: View, units: Units): Measure[] {
   const natures = new Uint8Array(view.n);
   for (let i = 0; i < natures.length; i++) natures[i] = isBlankLine(view, i) ? BLANK : natureOf(view, units, i);

@@ -1,7 +1,6 @@
 import { mayHave, type TermFilter, termHash } from './term-filter.ts';
 import { eachTerm, FRAGMENT, foreignWords, isAscii, isTermAt } from './terms.ts';
 
-/** Facts about a text apart from its content. */
 export interface ScannedText {
   readonly id: number;
   readonly path: string;
@@ -11,7 +10,6 @@ export interface ScannedText {
   readonly chars: number;
 }
 
-/** Result of a scan. */
 export interface Scanned {
   /** Number of texts, and their mean length in UTF-16 units. */
   readonly results: number;
@@ -77,7 +75,6 @@ export class TextScan {
     this.#files = files;
   }
 
-  /** Searches a text. */
   add(of: ScannedText, text: string): void {
     const found = this.#begin(of);
     this.#count(text, found.words, found.parts);
@@ -117,7 +114,6 @@ export class TextScan {
     found.isRead = true;
   }
 
-  /** Whether texts were added by their filters. */
   hasFiltered = false;
 
   /** Whether no text has a term as a word. */

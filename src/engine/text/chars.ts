@@ -1,4 +1,3 @@
-/** ASCII codes. */
 export const TAB = 9;
 export const LINE_FEED = 10;
 export const CARRIAGE_RETURN = 13;
@@ -30,18 +29,15 @@ export const BEYOND_ASCII = 128;
 /** The bit that distinguishes the cases of a letter: set in lower case. */
 export const LOWER_CASE = 32;
 
-/** Whether a code is an ASCII digit. */
 export function isDigit(code: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-/** Whether a code is an ASCII letter. */
 export function isLetter(code: number): boolean {
   const lower = code | LOWER_CASE;
   return lower >= 97 && lower <= 122;
 }
 
-/** Whether a code is an ASCII capital. */
 export function isCapital(code: number): boolean {
   return code >= 65 && code <= 90;
 }

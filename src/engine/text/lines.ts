@@ -17,7 +17,6 @@ export function countLines(text: string): number {
   return text.length > 0 && text.charCodeAt(text.length - 1) !== LINE_FEED ? count + 1 : count;
 }
 
-/** Finds the offsets of all lines. */
 export function splitLines(text: string): Lines {
   let starts = new Uint32Array(Math.max(16, text.length >> 5));
   let count = 0;

@@ -11,7 +11,6 @@ export interface MarkerFields {
 /** Prefix of every full marker: a cheap test before the exact match. */
 const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
-/** Prefix of every short marker. */
 const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
@@ -52,12 +51,10 @@ export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'st
   return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
 }
 
-/** Whether a text may contain a full marker. */
 export function mayHoldFullMarker(text: string): boolean {
   return text.includes(MARKER_PREFIX);
 }
 
-/** Whether a text may contain a short marker. */
 export function mayHoldShortMarker(text: string): boolean {
   return text.includes(SHORT_PREFIX);
 }

@@ -6,7 +6,6 @@ import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 /** Separates a line's number from its content. */
 const NUMBER_SEPARATOR = '│ ';
 
-/** A cut as reported by the contract. */
 export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;

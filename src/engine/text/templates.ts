@@ -5,7 +5,6 @@ import type { View } from './view.ts';
 export interface Templates {
   /** Shape number of each line; numbered in order of first appearance. */
   readonly shape: Int32Array;
-  /** Number of lines per shape. */
   readonly count: Int32Array;
   /** Number of preceding lines with the same shape. */
   seenBefore(line: number): number;

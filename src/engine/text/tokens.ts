@@ -56,7 +56,6 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
   return tokensOf(cost, text, start, end);
 }
 
-/** Positions and costs of a text's lines. */
 interface LineCosts {
   readonly count: number;
   /** The offset of each line, followed by the length of the text. */
@@ -162,7 +161,6 @@ function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): 
 /** Cost of one token, in thousandths. */
 const COST_OF_TOKEN = 1000;
 
-/** Tokens of a text range with this cost. */
 export function tokensOf(cost: number, text: string, start: number, end: number): number {
   const half = cost > 0 && cost % COST_OF_TOKEN === COST_OF_TOKEN / 2;
   const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / COST_OF_TOKEN);

@@ -24,7 +24,6 @@ export interface View {
   readonly to: Uint32Array;
   /** Columns of indentation (tabs to multiples of four), at most 255; blank lines take the next line's indentation. */
   readonly indent: Uint8Array;
-  /** Whether the lines have number prefixes. */
   readonly numbered: boolean;
 }
 

@@ -1,4 +1,3 @@
-/** A failure that a client can see. */
 export interface ErrorRow {
   /** JSON-RPC error code, or `null` if a call cannot fail with this error. */
   readonly rpc: number | null;

@@ -1,6 +1,5 @@
 import type { ErrorRow } from './error-row.ts';
 
-/** Failures of calls: of JSON-RPC itself, of the tools, and of the services behind them. */
 export const errorsOfCalls = {
   parse_error: {
     rpc: -32700,

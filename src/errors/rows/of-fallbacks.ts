@@ -1,8 +1,6 @@
 /** Why a request was forwarded differently than planned, unnoticed by the client. */
 export interface FallbackRow {
-  /** What happened, in one clause. */
   readonly about: string;
-  /** Consequences for the request or conversation, and what can be done. */
   readonly hint: string;
 }
 

@@ -1,6 +1,5 @@
 import type { ErrorRow } from './error-row.ts';
 
-/** Failures of HTTP requests other than calls. */
 export const errorsOfRequests = {
   invalid_json: {
     rpc: null,

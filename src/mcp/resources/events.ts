@@ -1,7 +1,6 @@
 import type { StoredChildLog } from '../../core/ports/records.ts';
 import type { StoredEvent } from '../../core/ports.ts';
 
-/** Common fields of events and log entries. */
 interface Delivered {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -14,7 +13,6 @@ interface Delivered {
   readonly childId: string | null;
 }
 
-/** An event in a resource. */
 export interface ResourceRunEvent extends Delivered {
   readonly kind: string;
   readonly level: string;
@@ -22,7 +20,6 @@ export interface ResourceRunEvent extends Delivered {
   readonly payload: unknown;
 }
 
-/** An entry of an agent's log in a resource. */
 export interface ResourceChildLogEntry extends Delivered, Pick<StoredChildLog, 'stream' | 'message' | 'parsed'> {
   readonly childId: string;
   readonly raw: string | null;

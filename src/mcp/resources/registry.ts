@@ -52,7 +52,6 @@ interface ResourcesOptions {
 /** Resources of an optional part, listed and read together with these; they cannot be watched. */
 interface PartResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
-  /** @returns `null` if it does not exist */
   read(
     kind: 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace',
     id: string,
@@ -65,7 +64,6 @@ const MAX_READ = 10_000;
 /** Poll interval for entries of other processes. */
 const POLL_MS = 250;
 
-/** The target of a resource URI. */
 interface Found {
   readonly kind: OfferedKind;
   readonly id: string;
@@ -80,7 +78,6 @@ export class Resources {
     this.#options = options;
   }
 
-  /** Adds an optional part's kinds of resources. */
   extend(part: PartResources): void {
     this.#part = part;
   }
@@ -225,7 +222,6 @@ export class Resources {
     return (await records.childLogs({ childId: id, fromSeq, limit })).map(childLogEntry);
   }
 
-  /** The last `MAX_READ` entries. */
   async #newest(found: Found): Promise<Entry[]> {
     const events = await this.#entries(found, 0, MAX_READ);
     while (events.length >= MAX_READ) {

@@ -15,7 +15,6 @@ const input = z.strictObject({
   kinds: boundedList(z.string().min(1), MAX_KINDS).optional(),
 });
 
-/** `events_watch`: events of all runs in one stream. */
 export function eventsWatchTool(resources: Resources): Tool {
   return defineTool({
     name: 'events_watch',

@@ -8,7 +8,6 @@ import type { Focus } from '../focus.ts';
 import { cutNote, OutputCollector, WireBudget } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
-/** Dependencies of `read`, `bash` and `grep`. */
 interface LocalTools {
   /** Base of relative paths, and working directory of commands. Not a restriction: absolute paths are accepted. */
   readonly cwd: string;
@@ -22,7 +21,6 @@ export const contextFocusQuestion = z
   .optional()
   .describe('Ask for shortened output: only the lines that help to answer this question come back.');
 
-/** `bash`: runs a shell command, and returns output, errors and exit code. */
 export function bashTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'bash',
@@ -59,7 +57,6 @@ function assemble({ stdout, stderr, exitCode, droppedBytes }: Finished): string 
 
 const NO_MATCHES = '(no matches found)';
 
-/** `grep`: matching lines of a file, or of all files below a folder. */
 export function grepTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'grep',
@@ -101,7 +98,6 @@ const CHUNK_BYTES = 1024 * 1024;
 /** Makes a pipe without a writer read as empty instead of blocking a thread forever. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** `read`: the content of a file. */
 export function readTool({ cwd, focus }: LocalTools): Tool {
   return defineTool({
     name: 'read',

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import { INTROSPECTION_FLAG } from './mcp-info.ts';
 
-/** Purpose of each tool family. */
 const descriptions: Readonly<Record<string, string>> = {
   local: 'Read files, run commands and search, with output shortened to a question.',
   pruner: 'Shorten texts and return original lines.',
@@ -15,14 +14,11 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 interface CapabilitiesOptions {
-  /** The callable tools. */
   readonly tools: () => readonly Pick<Tool, 'name' | 'namespace' | 'summary'>[];
-  /** Further enabled names. */
   readonly further: readonly string[];
   readonly maxEvents: number;
 }
 
-/** `mcp_capabilities`: the callable tools by family. */
 export function mcpCapabilitiesTool({ tools, further, maxEvents }: CapabilitiesOptions): Tool {
   return defineTool({
     name: 'mcp_capabilities',

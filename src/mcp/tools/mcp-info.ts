@@ -3,7 +3,6 @@ import { defineTool, type Tool } from '../tool.ts';
 
 export const INTROSPECTION_FLAG = '--enable-mcp-introspection';
 
-/** Transports of this server. */
 export interface Transports {
   readonly stdio: { readonly enabled: boolean };
   readonly http: {
@@ -16,7 +15,6 @@ export interface Transports {
   };
 }
 
-/** @param info - the result of `infoOf` */
 export function mcpInfoTool(info: () => object): Tool {
   return defineTool({
     name: 'mcp_info',

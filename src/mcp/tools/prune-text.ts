@@ -18,7 +18,6 @@ const pruneTextInput = z.strictObject({
   }),
 });
 
-/** `prune_text`: shortens a text by whole lines and marks the cuts. */
 export function pruneTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'prune_text',
@@ -37,7 +36,6 @@ export function pruneTextTool(pruner: Pruner): Tool {
   });
 }
 
-/** Converts the arguments to the core's input. */
 function toInput({ text, goal_hint, source_type, options }: z.infer<typeof pruneTextInput>): PruneTextInput {
   return {
     text,
@@ -53,7 +51,6 @@ function toInput({ text, goal_hint, source_type, options }: z.infer<typeof prune
   };
 }
 
-/** Converts an annotation to the contract's field names. */
 export function annotationToWire({ startLine, endLine, reason, marker }: PruneTextResult['annotations'][number]) {
   return {
     kind: 'pruned_block',
@@ -65,7 +62,6 @@ export function annotationToWire({ startLine, endLine, reason, marker }: PruneTe
   };
 }
 
-/** Converts the result to the contract's field names. */
 export function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult) {
   return {
     prune_id: pruneId,
@@ -87,12 +83,10 @@ export function toWire({ pruneId, prunedText, annotations, stats, warnings }: Pr
 }
 
 export const BULK_FLAG = '--enable-bulk';
-/** Maximum number of entries per call. */
 export const MAX_ENTRIES = 100;
 
 const input = z.strictObject({ entries: boundedList(pruneTextInput, MAX_ENTRIES, 1) });
 
-/** `prune_batch`: `prune_text` for many texts, all or none. */
 export function pruneBatchTool(pruner: BulkPruner): Tool {
   return defineTool({
     name: 'prune_batch',

@@ -20,7 +20,6 @@ const recoverTextInput = z.strictObject({
   include_line_numbers: z.boolean(),
 });
 
-/** `recover_text`: returns the original lines behind a marker. */
 export function recoverTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'recover_text',
@@ -51,7 +50,6 @@ function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): Reco
   return { pruneId, ranges: given.length === 0 && range !== null ? [range] : given, numbered: include_line_numbers };
 }
 
-/** Converts the result to the contract's field names. */
 function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
   const served = ranges.map(({ startLine, endLine }) => ({ start_line: startLine, end_line: endLine }));
   return { raw_text: rawText, metadata: { prune_id: pruneId, ranges: served, line_numbering: 'original' } };
@@ -59,7 +57,6 @@ function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
 
 const input = z.strictObject({ entries: boundedList(recoverTextInput, MAX_ENTRIES, 1) });
 
-/** `recover_batch`: `recover_text` for many ids, all or none. */
 export function recoverBatchTool(pruner: BulkPruner): Tool {
   return defineTool({
     name: 'recover_batch',

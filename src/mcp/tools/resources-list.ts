@@ -11,7 +11,6 @@ const input = z.strictObject({
   limit: z.int().positive().max(MAX_RESOURCE_ITEMS).optional(),
 });
 
-/** `resources_list`: lists resources. */
 export function resourcesListTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_list',

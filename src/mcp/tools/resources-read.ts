@@ -5,7 +5,6 @@ import { RESOURCES_FLAG } from './resources-list.ts';
 
 const input = z.strictObject({ uri: z.string().min(1) });
 
-/** `resources_read`: reads a resource. */
 export function resourcesReadTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_read',

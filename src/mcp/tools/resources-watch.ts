@@ -14,7 +14,6 @@ const input = z.strictObject({
   wait_ms: z.int().min(0).max(MAX_WAIT_MS).optional(),
 });
 
-/** `resources_watch`: lists changes and can wait for new ones. */
 export function resourcesWatchTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_watch',

@@ -167,11 +167,9 @@ export interface BilledTokens {
 /** `unknown`: no event has arrived, or a non-streamed answer is incomplete. `error`: the first event is an error. */
 export type AnswerStart = 'unknown' | 'answer' | 'error';
 
-/** Facts reported by an answer. */
 export interface Answer {
   /** `null` if not reported. */
   readonly usage: ProviderUsage | null;
-  /** Model name in the answer; `null` if absent. */
   readonly model: string | null;
   /** An error inside the answer, regardless of HTTP status; `null` if there is none. */
   readonly error: AnswerError | null;
@@ -191,7 +189,6 @@ export interface Answer {
  */
 export type AnswerError = 'refused' | 'overloaded' | 'limited' | 'failed';
 
-/** Provider reports about the request. */
 export interface ProviderReports {
   /**
    * Number of earlier model blocks that the provider dropped, or would have dropped, because of a changed history:
@@ -204,7 +201,6 @@ export interface ProviderReports {
   readonly hasOddCounts?: boolean;
 }
 
-/** The model's turn. */
 export interface AnswerTurn {
   /** Id by which later requests may refer to the turn, or `''`. */
   readonly id: string;

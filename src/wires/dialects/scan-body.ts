@@ -6,9 +6,7 @@ const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
 
-/** The layout of a wire format's request body. */
 interface BodyShape {
-  /** Key of the message list. */
   readonly list: string;
   /** Key of the id of an earlier stored answer, if the wire has one. */
   readonly previous?: string;

@@ -65,12 +65,10 @@ export class Conversation {
   #shownSince: ReadonlyMap<string, string> = new Map();
   /** Lines of results, so that later ones are recognised as repeats. */
   #lines = new ShownLines();
-  /** Edits by file name. */
   #edits = new SharedLog<FileEdit>();
   /** Number of answers so far; several items, one after the other, are one answer. */
   #answers = 0;
   #isAnswering = false;
-  /** See `warnsSince`. */
   #warnsSince: number | undefined;
 
   constructor(
@@ -202,7 +200,6 @@ export class Conversation {
     return this.#detached;
   }
 
-  /** Records that the model can call `recover_text`. */
   offerRecovery(): void {
     this.#recovers = true;
   }
@@ -231,7 +228,6 @@ export class Conversation {
     this.#warnsSince = at;
   }
 
-  /** Records that a result carries the warning. */
   warned(): void {
     this.#warnsSince = undefined;
   }
@@ -253,7 +249,6 @@ export class Conversation {
     this.#namingWords = (needsMore ? `${trimmed}\n${this.#namingWords}` : trimmed).slice(0, MAX_NAMING_CHARS);
   }
 
-  /** Records a plan made by the model. */
   planned(plan: string): void {
     this.#plan = plan.slice(0, MAX_NAMING_CHARS);
   }
@@ -357,17 +352,14 @@ export class Conversation {
     return again;
   }
 
-  /** The lines of results that the conversation has shown. */
   get lines(): ShownLines {
     return this.#lines;
   }
 
-  /** Number of the model's answers so far. */
   get answers(): number {
     return this.#answers;
   }
 
-  /** Records an edit whose result is known. */
   edited(edit: FileEdit): void {
     for (const path of edit.paths) this.#edits.add(nameOf(path), edit);
     this.#edits.keepNewest(MAX_CALLS);

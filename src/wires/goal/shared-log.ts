@@ -28,7 +28,6 @@ export class SharedLog<T> {
     return this.#to - this.#from;
   }
 
-  /** An independent log with the same entries. */
   fork(): SharedLog<T> {
     return new SharedLog(this.#room, this.#from, this.#to);
   }
@@ -57,7 +56,6 @@ export class SharedLog<T> {
     return this.newestOf(key, 1)[0];
   }
 
-  /** Number of values under a key. */
   count(key: string): number {
     const places = this.#room.places.get(key) ?? [];
     return rankOf(places, this.#to) - rankOf(places, this.#from);

@@ -10,7 +10,6 @@ export interface FileRange {
 
 /** A result that a conversation showed, with what is needed to find its lines again in the body. */
 export interface ShownText {
-  /** Hash of the text. */
   readonly hash: string;
   /** The JSON string that contains it, which is at the same place in all later bodies of the conversation. */
   readonly literal: Place;
@@ -20,7 +19,6 @@ export interface ShownText {
   readonly chars: number;
   readonly ordinal: number;
   readonly tool: string;
-  /** Files that it shows. */
   readonly paths: readonly string[];
   /** The requested lines of the file; 0 for an unspecified bound. */
   readonly asked: FileLines;
@@ -32,7 +30,6 @@ export interface ShownText {
 
 /** A shown text with its order, and what was decided about it. */
 export interface ShownEntry extends ShownText {
-  /** Order in the conversation. */
   readonly seq: number;
   /** Number of its lines that earlier texts have as well, of those that are indexed. */
   readonly known: number;
@@ -55,7 +52,6 @@ const LEAST_CHARS = 8;
 /** One of so many lines is indexed, chosen by its content, so that equal runs have the same indexed lines. */
 const SAMPLED = 4;
 
-/** Whether a line is indexed. */
 export function isIndexed({ hash, from, end }: LineHashes, line: number): boolean {
   return (end[line] ?? 0) - (from[line] ?? 0) >= LEAST_CHARS && (hash[line] ?? 0) % SAMPLED === 0;
 }
@@ -99,7 +95,6 @@ export class ShownLines {
     return new ShownLines(this.#room, this.#size, this.#floor);
   }
 
-  /** Number of texts. */
   get size(): number {
     return this.#size;
   }

@@ -31,7 +31,6 @@ export const openai: Provider = {
   },
 };
 
-/** Google's Gemini API. */
 const google: Provider = {
   ...facts.google,
   dialects: [googleGemini, googleInteractions],
@@ -63,7 +62,6 @@ const OPENAI = [openaiChat, openaiResponses];
 /** All providers, the most general first. If several match a request, the last configured one gets it. */
 export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];
 
-/** The destination of a request. */
 export interface Route extends Taken {
   readonly provider: Provider;
   /** `null` if the provider needs a setting that is not set. */
@@ -105,7 +103,6 @@ function firstRoute(line: RequestLine, settings: CloudSettings, among: readonly 
 
 /** Paths of the proxy itself that contain secrets. */
 const SECRET = /^\/(?:k|child)\//;
-/** Other paths of the proxy itself. */
 const OWN = /^\/(?:rpc|mcp|prune|page|health|metrics)\//;
 /** Further paths that clients request from a gateway. */
 const KNOWN = /^\/v1\/(?:models(?:\/[^/]+)?|embeddings|completions)$/;

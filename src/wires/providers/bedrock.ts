@@ -68,7 +68,6 @@ function isMantlePath(path: string): boolean {
   return isBelow(path, '/anthropic') || isBelow(path, '/openai');
 }
 
-/** The scope of an AWS signature. */
 export interface CredentialScope {
   readonly keyId: string;
   /** `YYYYMMDD` */

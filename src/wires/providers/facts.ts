@@ -23,7 +23,6 @@ export interface ProviderFacts {
     | 'azure_upstream';
   /** End of the base URL with which an agent reaches this provider through the proxy. */
   readonly path: '/v1' | '/v1beta' | '';
-  /** Request formats. */
   readonly wires: readonly Dialect['name'][];
   /** The proxy's own key for this provider, used for requests without one: setting and header. */
   readonly ownKey?: {

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { BaseUrls, ProviderFacts } from './facts.ts';
 
-/** The first line of a request and its headers. */
 export interface RequestLine {
   readonly method: string;
   /** Path and query, as spelled by the client. */
@@ -32,7 +31,6 @@ export interface Enclosed {
   readonly close: (changed: Buffer) => Buffer;
 }
 
-/** A request that matches a provider. */
 export interface Taken {
   /** `null` if the request is forwarded unread. */
   readonly operation: Operation | null;
@@ -42,7 +40,6 @@ export interface Taken {
   readonly toOrigin?: boolean;
 }
 
-/** Settings that determine the destination of cloud requests. */
 export interface CloudSettings extends BaseUrls {
   /** Bedrock region for requests that name none; `null` if not set. */
   readonly aws: { readonly region: string | null };

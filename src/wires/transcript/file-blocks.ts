@@ -15,7 +15,6 @@ interface FileBlock {
 const MAX_BLOCKS = 200;
 /** Fences without a path up to this length are quotations, which belong to the user's own words. */
 const MAX_QUOTED_CHARS = 1_000;
-/** Maximum number of characters examined per line. */
 const MAX_LINE_CHARS = 1_400;
 const MAX_PATH_CHARS = 500;
 

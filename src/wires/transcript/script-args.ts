@@ -34,7 +34,6 @@ export function scriptArgs(text: string): Readonly<Record<string, unknown>> | nu
 
 interface Value {
   readonly text: string;
-  /** Offset after the value. */
   readonly end: number;
 }
 

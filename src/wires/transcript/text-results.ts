@@ -11,13 +11,11 @@ interface Range {
   readonly path?: string;
 }
 
-/** A tool's answer inside a user message. */
 export interface TextResult {
   /** Ranges inside the frame, which are the tool's output. */
   readonly ranges: readonly Range[];
   /** The answered call, as far as the frame or the model's text shows it; otherwise `null`. */
   readonly call: ToolCall | null;
-  /** The user's own words in the same text. */
   readonly words: string;
 }
 
@@ -111,7 +109,6 @@ function bracketed(text: string, said: string): TextResult | null {
 interface BracketedHeader {
   readonly name: string;
   readonly shown: string;
-  /** Offset after `Result:`. */
   readonly end: number;
 }
 

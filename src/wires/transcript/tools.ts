@@ -3,7 +3,6 @@ import { parsed } from '../json/value.ts';
 import { innerCommand, shellParts, withoutLoops } from './call-targets.ts';
 import { scriptArgs } from './script-args.ts';
 
-/** The parts of a tool call that the pruner uses. */
 export interface ToolCall {
   readonly name: string;
   /** The decoded arguments: usually a JSON object in a string. */
@@ -52,7 +51,6 @@ const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:
 const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
 const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
 
-/** Cached facts of calls. */
 const known = new WeakMap<ToolCall, CallFacts>();
 /** A result whose call is unknown may be a file that is about to be edited. */
 const UNKNOWN: CallFacts = { hints: { origin: 'read' }, question: '', said: '' };

@@ -2,7 +2,6 @@ import { type Call, type Command, type Io, textOption } from 'mcp-pruner/cli/com
 import { PARTS } from './line.ts';
 import { printLine } from './main.ts';
 
-/** Options of `limits --line`. */
 export const lineOptions: Command['options'] = {
   line: { type: 'boolean', doc: 'print the status line' },
   parts: {

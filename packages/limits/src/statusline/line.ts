@@ -4,7 +4,6 @@ import { shortTime } from '../words.ts';
 /** Status reported by Claude Code on stdin. Every field may be missing. */
 interface ClientStatus {
   readonly sessionId: string | null;
-  /** Version of Claude Code. */
   readonly version: string | null;
   /** Tokens of the last request. */
   readonly tokens: number | null;
@@ -46,7 +45,6 @@ export function lineOf(parts: readonly string[], known: Known): string {
   return known.figures === null ? 'mcp-pruner: no proxy answers' : 'mcp-pruner: no figures yet';
 }
 
-/** Formatters of each part; `null` if there are no figures. */
 const texts: Readonly<Record<string, (known: Known) => string | null>> = {
   ctx({ client, figures }) {
     const tokens = client.tokens ?? figures?.context?.tokens ?? null;
@@ -92,7 +90,6 @@ const texts: Readonly<Record<string, (known: Known) => string | null>> = {
   },
 };
 
-/** Every part that can be chosen. */
 export const ALL_PARTS: readonly string[] = Object.keys(texts);
 
 export function isPart(name: string): boolean {

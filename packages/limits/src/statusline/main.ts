@@ -6,14 +6,12 @@ import type { LineFigures } from '../line-figures.ts';
 import { ALL_PARTS, clientStatus, isPart, lineOf, PARTS, parsed } from './line.ts';
 import { type Searchable, searchableLine } from './searchable.ts';
 
-/** Process access for the status line. */
 interface LineIo extends Place {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly nowMs: () => number;
 }
 
-/** Options of `mcp-pruner statusline`; absent ones are `undefined`. */
 interface LineOptions {
   readonly parts?: string | undefined;
   readonly session?: string | undefined;

@@ -1,4 +1,3 @@
-/** Searchable tool results of a session in the store. */
 export interface Searchable {
   readonly results: number;
   /** Paths or other targets of their calls, newest first. */

@@ -12,7 +12,6 @@ export const limitPieces: PartPieces = { Overview: Strip, Conversation: Share };
 const PROVIDERS: Readonly<Record<string, string>> = { anthropic: 'Claude', openai: 'ChatGPT' };
 const WARN = 0.8;
 
-/** Shows each window with its pace; empty without a subscription. */
 function Strip() {
   const { value } = useLoaded<Partial<LimitsReport>>('limits');
   const accounts = value?.accounts ?? [];
@@ -53,7 +52,6 @@ function aboutOf({ used, pace, resetsAt, sessions, elsewhere }: WindowShown): st
   ].join(' · ');
 }
 
-/** Shows a conversation's share of current windows, and its context size. */
 function Share({ name }: { readonly name: string }) {
   const { value } = useLoaded<{
     readonly shares?: readonly ConversationShare[];
@@ -74,7 +72,6 @@ function Share({ name }: { readonly name: string }) {
   );
 }
 
-/** Describes the size of the context and the resulting cost of the next turn. */
 function contextWords(context: ContextFigures, nowMs: number): string {
   const { tokens, threshold, cacheUntilMs, next, compactPaysAfter } = context;
   const limit = threshold === null ? '' : ` of ${threshold.toLocaleString('en')}, at which its client compacts`;

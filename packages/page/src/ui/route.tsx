@@ -33,12 +33,10 @@ addEventListener('hashchange', () => {
 /** URL of the previous view with its filters; `null` if this is the first one. */
 export const previousView = (): string | null => previous;
 
-/** URL of a view. */
 export function to(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** URL of a view with filters. */
 export function toFiltered(view: string, filters: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(filters).toString();
   return query === '' ? to(view) : `${to(view)}?${query}`;

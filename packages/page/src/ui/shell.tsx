@@ -57,7 +57,6 @@ const VIEWS = [
   { path: 'doctor', name: 'Doctor' },
 ] as const;
 
-/** An entry of the menu. */
 interface Entry {
   readonly path: string;
   readonly name: string;
@@ -119,7 +118,6 @@ function NotFound() {
   );
 }
 
-/** The menu entry of a view. */
 function entryOf(view = ''): string {
   return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }

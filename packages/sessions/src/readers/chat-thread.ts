@@ -1,6 +1,5 @@
 import { type SessionMessage, Thread } from './recorded.ts';
 
-/** A tool call made by the model. */
 interface ChatCall {
   readonly id: string;
   readonly name: string;
@@ -56,7 +55,6 @@ export class BranchedThread extends ChatThread {
     return at < 0 ? [] : this.messages.slice(this.#path[at - 1]?.messages ?? 0);
   }
 
-  /** Starts a new history, whose entries continue none before. */
   begin(): void {
     this.restart();
     this.#path = [];

@@ -1,13 +1,11 @@
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { listOf, numberOf, projectOf, type Session, type SessionRequest, Thread, textOf } from './recorded.ts';
 
-/** Files of a Cline task. */
 interface ClineTask {
   /** `api_conversation_history.json`: messages as on `/v1/messages`. */
   readonly history: string;
   /** `ui_messages.json`: usage of each request, in `api_req_started`. */
   readonly shown: string;
-  /** Name of the task. */
   readonly id: string;
 }
 
@@ -36,13 +34,11 @@ export function clineTask({ history, shown, id }: ClineTask): Session {
   return { requests, offered: new Set() };
 }
 
-/** Files of a Cline CLI 3 session. */
 interface ClineCliSession {
   /** `<id>.messages.json`: messages nearly as on `/v1/messages`, each answer with its `metrics`. */
   readonly history: string;
   /** `<id>.json`: working directory of the session. */
   readonly about: string;
-  /** Name of the session. */
   readonly id: string;
 }
 

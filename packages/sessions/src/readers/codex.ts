@@ -87,7 +87,6 @@ export class CodexSession implements SessionReader {
     this.#requestLength = -1;
   }
 
-  /** Adds the limits reported in the answer to the newest request. */
   #limit(line: unknown, payload: unknown): void {
     const endedMs = timeOf(line);
     const {

@@ -2,14 +2,12 @@ import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { ChatThread } from './chat-thread.ts';
 import { listOf, numberOf, type Session, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
 
-/** A step of the model that is being read. */
 interface Step {
   text: string;
   readonly calls: { readonly id: string; readonly name: string; readonly args: unknown }[];
   readonly results: { readonly id: string; readonly text: string }[];
 }
 
-/** Where a session file of Kimi Code stands. */
 interface KimiPlace {
   readonly session: string;
   /** The agent: `main`, or a sub-agent. */
@@ -60,7 +58,6 @@ export class KimiSession implements SessionReader {
     if (type === 'tool.result') step.results.push({ id, text: wordsIn(field(field(event, 'result'), 'output')) });
   }
 
-  /** Adds the step to the history. */
   #finish(): void {
     const step = this.#step;
     this.#step = null;

@@ -69,7 +69,6 @@ export class QwenSession implements SessionReader {
     );
   }
 
-  /** Adds the words and results of a message. */
   #received(message: unknown): void {
     const parts = listOf(field(message, 'parts'));
     const results = parts.filter((part) => field(part, 'functionResponse') !== undefined);

@@ -34,9 +34,7 @@ export interface SessionRequest {
   readonly shared?: true;
 }
 
-/** Contents of a session file. */
 export interface Session {
-  /** The requests in order. */
   readonly requests: readonly SessionRequest[];
   /** Tools offered by name. */
   readonly offered: ReadonlySet<string>;
@@ -50,7 +48,6 @@ export interface Session {
 export interface SessionReader {
   /** Reads a line; unknown lines are ignored. */
   line(text: string): void;
-  /** The session up to the lines read so far. */
   end(): Session;
 }
 
@@ -91,7 +88,6 @@ export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** Name of a project, from its folder. */
 export function projectOf(folder: unknown): string {
   return textOf(folder).split(/[\\/]/).filter(Boolean).at(-1) ?? '';
 }
@@ -103,7 +99,6 @@ const SPARE_BYTES = 64 * 1024;
 const IMAGE = /"type":"(?:input_)?image(?:_url)?"/;
 const IMAGE_BYTES = 8 * 1024;
 
-/** Whether a message contains an image. */
 export function hasImage({ json }: SessionMessage): boolean {
   return IMAGE.test(json);
 }

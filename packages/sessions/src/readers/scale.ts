@@ -71,7 +71,6 @@ function scaleOf(steps: readonly Step[]): Scale | null {
   return shown !== null && (whole === null || shown.error < whole.error) ? shown.scale : (whole?.scale ?? null);
 }
 
-/** Combines several scales, as if their messages were from one session. */
 function meanScale(scales: readonly Scale[]): Scale | null {
   const bytes = scales.reduce((sum, scale) => sum + scale.bytes, 0);
   const tokens = scales.reduce((sum, scale) => sum + scale.tokens, 0);
@@ -115,7 +114,6 @@ function bounded(bytesPerToken: number): number {
   return Math.min(MOST, Math.max(LEAST, bytesPerToken));
 }
 
-/** The scales of a session, by model. */
 export function ownScales(requests: readonly SessionRequest[]): Map<string, Scale> {
   const scales = new Map<string, Scale>();
   for (const [model, steps] of stepsOf(requests)) {

@@ -37,7 +37,6 @@ export class UsedLines {
   used = 0;
   lost = 0;
 
-  /** Processes a model message. */
   addModelMessage(json: string): void {
     for (const line of linesIn(json)) {
       if (this.#written.has(line)) continue;

@@ -2,17 +2,14 @@ import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../readers/recorded.ts';
 
-/** A session file of an agent. */
 export interface SessionFile {
   readonly agent: string;
   readonly path: string;
-  /** Time of the last write. */
   readonly atMs: number;
   /** @param onRead - called with the share of the file read so far, 0..1 */
   read(onRead: (share: number) => void): Promise<Session>;
 }
 
-/** A session found in an agent's storage. */
 export type FoundSession = Pick<SessionFile, 'path' | 'read'> & {
   /** Time of the last write, if the path does not determine it. */
   readonly atMs?: number;

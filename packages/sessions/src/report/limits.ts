@@ -27,7 +27,6 @@ export function pastLimits(readings: readonly Reading[]): readonly PastLimit[] {
   }).sort((a, b) => a.minutes - b.minutes);
 }
 
-/** One line per window. */
 export function limitLines(limits: readonly PastLimit[]): string[] {
   return limits.map(({ window, resets, used, elsewhere, sessions: [most] }) => {
     const whole = resets === 1 ? `one window of ${window}` : `${resets} windows of ${window}`;

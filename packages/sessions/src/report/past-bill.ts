@@ -65,7 +65,6 @@ export class PastBill {
     this.#places.set(request.thread, { known: bill.known, sizes, lines });
   }
 
-  /** Ends the session. @param offered - tools offered by name */
   end(requests: readonly SessionRequest[], offered: ReadonlySet<string> = new Set()): void {
     for (const { sizes } of this.#places.values()) this.#marks.add('', compactionsOf(sizes));
     this.#marks.add('', { used: this.#used.used, lost: this.#used.lost });
@@ -140,7 +139,6 @@ export class PastBill {
     }
   }
 
-  /** Counts reused lines in the new messages. */
   #lines(request: SessionRequest, { shown }: Rehearsed, seen: Place['lines']): Place['lines'] {
     const from = seen?.history === request.history ? seen.until : 0;
     for (let i = from; i < request.length; i++) {

@@ -9,7 +9,6 @@ export interface PastTotals extends TokenCounts {
   readonly unpriced: number;
   /** Requests whose tokens are a share of session-wide figures. */
   readonly estimated: number;
-  /** Billed dollars. */
   readonly dollars: number;
   /** Equals `dollars`, because nothing was cut. */
   readonly dollarsWithout: number;
@@ -24,7 +23,6 @@ export interface PastTotals extends TokenCounts {
 
 export type PastTool = Pick<LedgerTool, 'tool' | 'kind' | 'texts' | 'cut' | 'tokens' | 'removed'>;
 
-/** Report on the sessions of a machine. */
 export interface PastReport {
   readonly sinceDay: string;
   /** Limitations of the figures, one sentence each. */
@@ -65,7 +63,6 @@ export interface PastLimit {
   readonly sessions: readonly { readonly session: string; readonly project: string; readonly used: number }[];
 }
 
-/** The complete result of `report --sessions`. */
 export interface SessionsReport {
   /** Session files that were read. */
   readonly files: number;
@@ -75,7 +72,6 @@ export interface SessionsReport {
   readonly sessions: number;
   /** Number of sessions that already went through the proxy; their spend counts, but cuts in them do not. */
   readonly throughProxy: number;
-  /** Requests by agent. */
   readonly agents: Readonly<Record<string, number>>;
   /** Subscription usage, for agents that record it (Codex). */
   readonly limits: readonly PastLimit[];
@@ -85,7 +81,6 @@ export interface SessionsReport {
   readonly thresholds: readonly ThresholdCost[];
 }
 
-/** Sums up figures by name. */
 export class Sums<T extends object> {
   readonly #zero: T;
   readonly #byName = new Map<string, T>();

@@ -14,7 +14,6 @@ import { projectOf, type SessionReader } from '../readers/recorded.ts';
 import { type FoundSession, filesBelow, type SessionFile } from './found.ts';
 import { openCodeFiles } from './opencode-files.ts';
 
-/** An agent, its session folder below the user's home, and how to find sessions there. */
 interface SessionPlace {
   readonly agent: string;
   readonly folder: string;
@@ -25,7 +24,6 @@ interface SessionPlace {
 const MAX_BYTES = 64 * 1024 * 1024;
 const CLINE = 'saoudrizwan.claude-dev';
 
-/** Where editors store extension data. */
 const EDITORS = [
   '.config/Code/User/globalStorage',
   '.vscode-server/data/User/globalStorage',
@@ -33,7 +31,6 @@ const EDITORS = [
   'AppData/Roaming/Code/User/globalStorage',
 ];
 
-/** Session folders of all agents. */
 export const PLACES: readonly SessionPlace[] = [
   {
     agent: 'Claude Code',

@@ -27,12 +27,10 @@ const NO_PARTS = { tables: [] };
 /** Beyond this size, a restarted history gets a new store, because nothing of the old one is repeated. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
-/** Pruned form of a past request. */
 export interface Rehearsed {
   readonly facts: RequestFacts;
   /** Bytes that would have been cut from the messages, markers subtracted. */
   readonly cutBytes: number;
-  /** Outcomes of new texts. */
   readonly outcomes: readonly TextOutcome[];
   /** Returns a message as it would have been sent. */
   readonly shown: (index: number) => string;
@@ -124,7 +122,6 @@ export class Rehearsal {
   }
 }
 
-/** Number of bytes that would have been cut from each message. */
 function cutBytesOf({ messages, edits }: RewrittenRequest): number[] {
   let at = 0;
   return messages.map(({ span }) => {

@@ -49,7 +49,6 @@ export function shareText(
     .join('\n')}\n`;
 }
 
-/** Removed tokens by kind of text, without tool names. */
 function kinds({ tools }: SessionsReport['report']): string {
   const byKind = new Map<string, { tokens: number; removed: number }>();
   for (const { kind, tokens, removed } of tools) {

@@ -22,14 +22,12 @@ const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   system_changed: 'the agent changed its instructions',
 };
 
-/** Text for an empty report. @param columns - terminal width */
 export function nothingText(sinceMs: number, columns = MOST_COLUMNS): string {
   const since = new Date(sinceMs).toISOString().slice(0, 10);
   const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
   return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, Math.min(columns, MOST_COLUMNS), 2)}\n`;
 }
 
-/** Formats the cost of the sessions and the effect that pruning would have had. @param columns - terminal width */
 export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST_COLUMNS): string {
   const width = Math.min(columns, MOST_COLUMNS);
   const { report } = found;
@@ -76,7 +74,6 @@ function share(part: number, whole: number): string {
   return percent(whole > 0 ? part / whole : null);
 }
 
-/** Lines about the bill, starting with the cases without one. */
 function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
@@ -93,7 +90,6 @@ function billLines({ report: { totals, lines }, throughProxy, sessions }: Sessio
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');
 }
 
-/** Lines about costs that can be reduced without pruning. */
 function costLines({ misses, compactions, rereads, offered }: PastReport): string[] {
   const cold = misses
     .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)
@@ -142,7 +138,6 @@ function thresholdName({ tokens }: ThresholdCost): string {
   return tokens === 'seam' ? 'where a task ends' : `at ${tokens / 1_000}k tokens`;
 }
 
-/** What to do about it. */
 function bestWords(best: ThresholdCost, today: ThresholdCost): string {
   const { tokens, usd, compactions } = best;
   const saves = `would have cost ${money(usd)} instead of ${money(today.usd)}, for ${plural(compactions, 'compaction')} (simulated)`;

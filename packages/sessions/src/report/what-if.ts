@@ -16,7 +16,6 @@ import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-blocks.ts';
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';
 
-/** Collects the requests of past sessions, and simulates what compactions would have changed. */
 export class WhatIf {
   readonly #prices: Pick<Prices, 'of' | 'extras'>;
   readonly #conversations: PastTurn[][] = [];

@@ -8,7 +8,6 @@ import { type AdminRoute, openApi } from './routes.ts';
 
 const MAX_BODY = '2mb';
 
-/** Serves the admin API and its OpenAPI document. Callers must already be authenticated. */
 export function adminRouter(
   routes: readonly AdminRoute[],
   version: string,

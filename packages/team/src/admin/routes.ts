@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** Input of an admin API operation. */
 interface AdminRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: unknown;

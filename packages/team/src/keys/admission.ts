@@ -1,6 +1,5 @@
 import type { Viewer } from 'mcp-pruner/core/ports/projects.ts';
 
-/** Why a request is refused. */
 export type KeyRefusal =
   | 'key_missing'
   | 'key_unknown'
@@ -11,7 +10,6 @@ export type KeyRefusal =
   | 'user_without_project'
   | 'keys_unavailable';
 
-/** A request admitted by a key. */
 export interface Admitted {
   /** Id of a key, or `user:` and the name of a user vouched for by an authenticating proxy. */
   readonly keyId: string;
@@ -20,7 +18,6 @@ export interface Admitted {
   readonly limited: 'no' | 'requests' | 'tokens';
 }
 
-/** A request that exceeds a limit of its key. */
 export interface OverLimit {
   readonly code: 'key_requests_used_up' | 'key_tokens_used_up' | 'key_first_answer_awaited';
   /** Seconds until there is room again, at least 1. */

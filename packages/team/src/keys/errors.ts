@@ -63,7 +63,6 @@ export const errorsOfKeys = {
   },
 } as const satisfies Readonly<Record<string, ErrorRow>>;
 
-/** An error row of keys, to send or throw. */
 export function keyError(code: keyof typeof errorsOfKeys): CodedRow {
   return { code, ...errorsOfKeys[code] };
 }

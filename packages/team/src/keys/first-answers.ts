@@ -16,7 +16,6 @@ const POLL_MS = 50;
 /** Lease of a claim, so that the claim of a killed process expires. */
 const LEASE_MS = 60_000;
 
-/** The claim of one request of a key. */
 interface Held {
   readonly at: number;
   readonly left: Promise<void>;

@@ -18,7 +18,6 @@ interface GateOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Default project of requests if the key grants all projects. */
 const DEFAULT_PROJECT = 'default';
 /** Decay of the remembered request size per request; a third remains after ten. */
 const FADING = 0.9;
@@ -154,7 +153,6 @@ export class Gate {
     if (counted.isFirst) await this.#first.leave(keyId);
   }
 
-  /** Records a refused request. */
   refused(reason: KeyRefusal | OverLimit['code'] | OverBudget['code'], keyId: string | null): void {
     this.#options.refusals.add(reason, keyId);
   }
@@ -176,7 +174,6 @@ export function viewerOf(projects: readonly string[], project: string): Viewer |
   return { projects, project: project || first };
 }
 
-/** A limit per time span. */
 type TimedIncrement = CounterIncrement & { readonly span: 'minute' | 'day' };
 
 function incrementsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): TimedIncrement[] {

@@ -4,7 +4,6 @@ import type { Admitted, KeyRefusal } from './admission.ts';
 import { viewerOf } from './gate.ts';
 
 interface IdentityOptions {
-  /** Header with the user's name. */
   readonly userHeader: string;
   /** Header with the user's groups, comma-separated. */
   readonly groupsHeader: string;

@@ -38,7 +38,6 @@ export type KeyInput = z.infer<typeof keyInput>;
 /** Schema of a change: absent fields stay unchanged. */
 export const keyChange = keyInput.partial();
 
-/** A key, as shown in lists. */
 export const shownKey = z.object({
   id: z.string(),
   name: z.string(),

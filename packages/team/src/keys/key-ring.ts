@@ -21,10 +21,8 @@ const RETRY_MS = 500;
 /** Minimum interval between queries for unknown keys, which may have just been created. */
 const POLL_AGAIN_MS = 100;
 
-/** Interval between writes of last uses, in milliseconds. */
 const TOUCH_MS = 60_000;
 
-/** Why a key is invalid. */
 type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
 /** Number of keys read at a time, so that requests do not wait long. */

@@ -42,7 +42,6 @@ export class Refusals {
     this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
   }
 
-  /** Reports pending counts. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

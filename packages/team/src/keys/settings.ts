@@ -7,7 +7,6 @@ declare module 'mcp-pruner/config/settings.ts' {
   interface Settings extends ValuesOf<typeof rows> {}
 }
 
-/** Settings of access keys, and of users vouched for by an authenticating proxy. */
 const rows = {
   requireKey: setting({
     common: true,
@@ -47,7 +46,6 @@ const rows = {
   }),
 };
 
-/** Settings of keys, and their consequences. */
 export const keysSettings: PartSettings = { rows, implied, problem, guard: 'requireKey' };
 
 function implied({ host, databaseUrl, signIn, requireKey }: Settings): readonly Implied[] {

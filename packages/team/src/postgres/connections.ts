@@ -23,7 +23,6 @@ export class Connections {
   #pool: Promise<Pool> | null = null;
   /** When to request more connections again, by `performance.now()`. */
   #growAtMs = 0;
-  /** Number of round trips so far. */
   roundTrips = 0;
   /** Time of the last answer, by `performance.now()`. */
   answeredMs = 0;

@@ -14,14 +14,12 @@ const BACKGROUND_WAIT_MS = 5_000;
 /** Maximum number of values per statement; the protocol's limit is 65,535. */
 const MAX_VALUES = 60_000;
 
-/** Dependencies of the store's parts. */
 export interface DatabaseParts {
   readonly database: Database;
   readonly view: ReplicaView;
   readonly rows: Sql;
 }
 
-/** Common SQL on a database. */
 export class DatabaseSql implements Sql {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -137,7 +135,6 @@ function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) 
   return statements;
 }
 
-/** Converts a value for PostgreSQL. */
 function stored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stored);
   return typeof value === 'string' ? toPg(value) : value;

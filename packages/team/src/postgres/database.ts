@@ -63,7 +63,6 @@ export class Database implements Queryable {
     this.#connections = new Connections(options);
   }
 
-  /** Number of round trips of this process so far. */
   get roundTrips(): number {
     return this.#connections.roundTrips;
   }

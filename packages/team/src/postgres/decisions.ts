@@ -12,7 +12,6 @@ interface CommitLimits extends Lifetimes {
   readonly shareBytes: number;
 }
 
-/** A row of the answer of `mcp_pruner.commit_batch`. */
 export interface CommitRow {
   readonly what: 'refused' | 'known' | 'missing' | 'alive' | 'sent_before' | 'sent_same';
   readonly id: string;
@@ -29,7 +28,6 @@ export const COMMIT =
 export const COMMIT_OWNED =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_owned($20, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
-/** Values for `COMMIT`. */
 export function commitValues(batch: StoreBatch, limits: CommitLimits): unknown[] {
   const { sent = [] } = batch;
   const items = batch.decisions.map(columnsOf);
@@ -84,7 +82,6 @@ function columnsOf({ decision, text }: NewDecision): Columns {
   };
 }
 
-/** A decision row. */
 export interface DecisionRow {
   readonly key: string;
   readonly prune_id: string | null;

@@ -11,7 +11,6 @@ import { postgresPart, postgresSchema, postgresUpgrade } from 'mcp-pruner/store/
 import { postgresDefinitions } from 'mcp-pruner/store/sql/common-sql.ts';
 import type { ClientBase } from 'pg';
 
-/** All migrations of a database, oldest first. */
 const migrations: readonly Migration[] = [
   { version: FIRST_VERSION, worksWith: FIRST_VERSION, sql: postgresSchema },
   ...additions.map(({ version, worksWith, common, postgres = '' }) => ({

@@ -16,7 +16,6 @@ type Commit = (batch: StoreBatch, waitMs: number) => Promise<Committed>;
 /** Maximum wait for other writers when storing originals in the background, in milliseconds. */
 const KEEP_WAIT_MS = 5_000;
 
-/** `RecallStore` on PostgreSQL. */
 export class DatabaseRecall implements RecallStore {
   readonly #parts: DatabaseParts;
   readonly #steps: Transactions;

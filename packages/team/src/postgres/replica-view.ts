@@ -5,11 +5,8 @@ import type { Database } from './database.ts';
 
 interface ReplicaViewOptions {
   readonly database: Database;
-  /** Called when conversations were refused, by this process or another. */
   readonly onRefused: () => void;
-  /** Called when keys were created, changed or revoked. */
   readonly onKeys: () => void;
-  /** Called when settings of projects were changed. */
   readonly onSettings: () => void;
 }
 

@@ -42,7 +42,6 @@ export interface PostgresStoreOptions extends StoreOptions {
 
 /** A `Store` on PostgreSQL, shared by any number of processes. */
 export interface PostgresStore extends StoreHandle {
-  /** Number of round trips of this process so far. */
   readonly roundTrips: number;
   /** Checks for changes by other processes now, without waiting for a notification or poll. */
   refresh(): Promise<void>;

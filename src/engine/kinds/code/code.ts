@@ -11,7 +11,6 @@ import { codeUnits } from './units.ts';
 
 const OF_KEYS: ReadonlySet<string> = new Set(['toml', 'yaml']);
 
-/** Source code in any language, and configuration files of similar form. */
 export const code: Kind = {
   family: 'code',
   sourceType: 'code',

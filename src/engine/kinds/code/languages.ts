@@ -7,7 +7,6 @@ import { contentOf, type View } from '../../text/view.ts';
 const SAMPLED_LINES = 240;
 const READ_CHARS = 200;
 
-/** Line patterns typical of a language. */
 const LANGUAGES: readonly (readonly [string, RegExp])[] = [
   [
     'python',

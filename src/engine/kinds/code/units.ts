@@ -18,7 +18,6 @@ const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
 
-/** A block that is open at a line. */
 interface OpenBlock {
   readonly indent: number;
   readonly unit: number;
@@ -40,7 +39,6 @@ export function codeUnits(view: View): Units {
   return blocks.done();
 }
 
-/** Divides code into blocks, line by line. */
 class CodeBlocks {
   readonly #view: View;
   readonly #out: UnitBuilder;
@@ -118,7 +116,6 @@ class CodeBlocks {
     this.#leading = i;
   }
 
-  /** Assigns a line to the block that it belongs to or opens. */
   #place(i: number, indent: number, closing: boolean, declared: number, popped: boolean, braced: boolean): void {
     const declares = declared === DECLARED.type || declared === DECLARED.function;
     const inType = (this.#stack.at(-1)?.type ?? true) && !closing;
@@ -142,7 +139,6 @@ class CodeBlocks {
     return opensFunction(line) || (indent === 0 && OPENER.test(line));
   }
 
-  /** Opens a block at line `from` that continues after line `to`. */
   #open(from: number, to: number): void {
     this.#move(from, to, this.#out.open(this.#stack.at(-1)?.unit ?? -1));
   }

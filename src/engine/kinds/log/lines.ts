@@ -51,7 +51,6 @@ const ends = new Matcher(reportRules.filter(({ name }) => name === TRACE_END));
 /** Maximum number of characters read per line. Set by hand. */
 const READ_CHARS = 600;
 
-/** Combines the bits of the given reports. */
 export const reportBits = (...names: Report[]): number => matcher.bitsOf(...names);
 
 const known = new WeakMap<View, Int32Array>();
@@ -66,7 +65,6 @@ export function possibleReports(view: View): Int32Array {
   return may;
 }
 
-/** The reports among `which` that a line contains. */
 export function reportsIn(view: View, i: number, which: number): number {
   return which === 0 ? 0 : matcher.fitting(contentOf(view, i, READ_CHARS), which);
 }

@@ -66,7 +66,6 @@ const SAID_OF_EVERY_LOG = new Set(
     .map(wordHash),
 );
 
-/** Filters out goal terms that apply to any log. */
 function informativeTerms(terms: readonly GoalTerm[]): GoalTerm[] {
   return terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
 }
@@ -120,7 +119,6 @@ export const log: Kind = {
   natureOf: natureOfCut,
 };
 
-/** Whether enough lines are program output. */
 export function isLog(s: Shapes): boolean {
   return (
     s.stamped + s.testing + s.frames > s.lines * PRINTED ||
@@ -129,7 +127,6 @@ export function isLog(s: Shapes): boolean {
   );
 }
 
-/** The finer name of a log. */
 export function logName(s: Shapes): string {
   if (s.testing > s.lines * TESTED) return 'test-run';
   if (s.compiler > s.lines * COMPILED) return 'compiler';

@@ -5,7 +5,6 @@ import { isBoxBar, keyEnd, type Layout, READ_CHARS, type RowGroup } from './layo
 /** How values are assigned to columns: by their index in the row, or by the position at which they begin or end. */
 type Assignment = 'number' | 'begin' | 'end';
 
-/** Columns shared by nearly all rows of a group. */
 export interface Columns {
   readonly assignment: Assignment;
   /** Column index by the number or position of a value; -1 for none. */
@@ -74,7 +73,6 @@ export function columnNames(view: View, group: RowGroup, columns: Columns, first
   return names;
 }
 
-/** Number of values in a row. */
 export function valueCount(view: View, i: number, layout: Layout): number {
   let count = 0;
   eachValue(view, i, layout, () => count++);

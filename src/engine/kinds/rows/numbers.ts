@@ -20,7 +20,6 @@ const LEAST_DISTANCE = 3;
 /** Maximum number of outlier rows kept per column, or this share of the rows if that is more. */
 const MOST_OUTLIERS = 5;
 
-/** A number with its line. */
 export interface NumberInRow {
   readonly i: number;
   readonly value: number;

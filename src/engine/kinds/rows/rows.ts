@@ -171,7 +171,6 @@ function rareRows(view: View, group: RowGroup, columns: readonly Columns[]): Ite
 /** Number of rows after which a column of states is expected to have shown all common values. */
 const WARM_UP = 64;
 
-/** Values of a column, while it may still be a column of states. */
 interface Seen {
   readonly counts: Map<number, number>;
   /** Hashes by row, 0 for none. */

@@ -55,7 +55,6 @@ export class BoundedJson {
   }
 }
 
-/** An object or array being read. */
 interface Level {
   readonly isArray: boolean;
   readonly isKept: boolean;
@@ -63,7 +62,6 @@ interface Level {
   isEmpty: boolean;
 }
 
-/** A string being read. */
 interface OpenString {
   readonly isKey: boolean;
   readonly isKept: boolean;
@@ -174,7 +172,6 @@ class SkimmedJson {
     return this.#copy.length <= NEARLY_FULL_BYTES && (level.isArray || KEPT.has(this.#key));
   }
 
-  /** Writes the beginning of a value, preceded by a separator if needed. */
   #write(text: string): void {
     const level = this.#levels.at(-1);
     if (level) {

@@ -94,7 +94,6 @@ export class UsageFigures {
   /** Whether a reported count was implausibly large and therefore ignored. */
   isOdd = false;
 
-  /** Adds the token counts in an event, or in a whole answer. */
   addFrom(event: object): void {
     for (const usage of valuesAt(event, USAGE)) this.add(usage);
   }

@@ -33,7 +33,6 @@ export class ServedAs {
   #searches = 0;
   #cost: number | null = null;
 
-  /** Reads an event, or a whole answer. */
   addFrom(event: object): void {
     this.#tier = wordIn(event, TIERS) ?? this.#tier;
     this.#speed = wordIn(event, SPEEDS) ?? this.#speed;
@@ -60,7 +59,6 @@ export class ServedAs {
   }
 }
 
-/** The last word at these paths, if any. */
 function wordIn(event: object, places: Parameters<typeof valuesAt>[1]): string | undefined {
   let last: string | undefined;
   for (const word of valuesAt(event, places)) if (typeof word === 'string') last = word;

@@ -57,7 +57,6 @@ export class ServerSentEvents {
     if (this.#waiting.length - this.#seen >= BATCH_CHARS) this.read();
   }
 
-  /** Reads all complete events. */
   read(): void {
     const text = this.#waiting;
     if (!text.includes(this.#end)) this.#end = ENDS.find((kind) => text.includes(kind)) ?? this.#end;

@@ -35,7 +35,6 @@ export class TurnReader {
   readonly #calls = new Map<string, Set<string>>();
   #size = 0;
 
-  /** Adds an event or a whole answer. */
   add(event: object, type: string): void {
     for (const id of valuesAt(event, IDS)) {
       if (typeof id === 'string' && id !== '' && !UNFINISHED.test(type)) this.#id = id;

@@ -43,7 +43,6 @@ const REFUSAL = ['invalid', 'signature', 'thinking'];
 /** Only the beginning is searched, because such errors are short. */
 const REFUSAL_BYTES = 4_096;
 
-/** Error type of this wire for an HTTP status. */
 function errorType(status: number): string {
   return ERROR_TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }

@@ -35,7 +35,6 @@ function history(key: string, value: Buffer): Partial<RequestHead> {
 
 const MESSAGE_KEYS = keysOf('role', 'content');
 
-/** A message while it is being read. */
 export interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
@@ -145,7 +144,6 @@ function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, foun
   }
 }
 
-/** Keys of a document's source. */
 const SOURCE_KEYS = keysOf('type', 'data');
 
 /**

@@ -12,7 +12,6 @@ export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'contents', message: readContent }, resume);
 }
 
-/** A content being read. */
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];

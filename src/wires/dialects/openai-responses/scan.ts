@@ -40,7 +40,6 @@ function readOnly(cursor: JsonCursor): ScannedMessage | null {
 /** How items of one type are read. Item types without a row in `KINDS` are never changed. */
 interface ItemKind {
   readonly role: Role;
-  /** Key of the call's arguments. */
   readonly args?: string;
   /** Whether `output` is the result of a call. */
   readonly answers?: boolean;

@@ -34,7 +34,6 @@ export function Choose({
 }
 
 interface FacetProps {
-  /** Name of the filter. */
   readonly name: string;
   readonly label?: string;
   /** Label for no selection. */
@@ -90,7 +89,6 @@ export function SearchField({
   );
 }
 
-/** Selectable numbers of days. */
 const SPANS = [7, 30, 90] as const;
 const DEFAULT_SPAN = 30;
 
@@ -106,7 +104,6 @@ interface ProjectAndSpanProps {
   onChange(change: { readonly project?: string; readonly days?: string }): void;
 }
 
-/** Selection of a project (if there are several) and of the days. */
 export function ProjectAndSpan({ projects, project, days, onChange }: ProjectAndSpanProps) {
   return (
     <>

@@ -1,13 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 
-/** A part of a stack, or a line above it. */
 export interface Series {
   readonly name: string;
   readonly values: readonly number[];
   /** Name of the CSS custom property with its colour. */
   readonly colour: string;
-  /** A dashed, unstacked line. */
   readonly isLine?: boolean;
 }
 
@@ -18,7 +16,6 @@ interface PlotProps {
   readonly kind: 'areas' | 'bars';
   readonly label: (day: string) => string;
   readonly tick: (value: number) => string;
-  /** Formatter of the axis values. Default: `tick`. */
   readonly ticksOf?: ((values: readonly number[]) => (value: number) => string) | undefined;
 }
 
@@ -160,7 +157,6 @@ function colourOf(box: HTMLElement, name: string): string {
   return color;
 }
 
-/** Colours of a plot with names. */
 export function Legend({ series }: { series: readonly Series[] }) {
   return (
     <ul class="legend">

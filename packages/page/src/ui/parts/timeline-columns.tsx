@@ -37,12 +37,10 @@ interface Column {
   readonly at: number;
 }
 
-/** Width of all columns together. */
 export function chartWidth(turns: number, width: number): number {
   return Math.min(Math.max(0, width - LEFT), turns * MAX_COLUMN);
 }
 
-/** Merges adjacent requests until all columns fit. */
 function columnsOf(turns: readonly TurnShown[], width: number): readonly Column[] {
   const each = Math.max(1, Math.ceil(turns.length / Math.max(1, Math.floor((width - LEFT) / MIN_COLUMN))));
   return Array.from({ length: Math.ceil(turns.length / each) }, (_, i) => {
@@ -57,7 +55,6 @@ function columnsOf(turns: readonly TurnShown[], width: number): readonly Column[
   });
 }
 
-/** The chart: one column per request, with compactions and recoveries below. */
 export function Columns({
   turns,
   compactions,
@@ -129,7 +126,6 @@ function Times({ turns, width }: { turns: readonly TurnShown[]; width: number })
   );
 }
 
-/** The scale with grid lines, and the hatch pattern for cuts. */
 function Ground({ top, width, y }: { top: number; width: number; y: (tokens: number) => number }) {
   return (
     <>

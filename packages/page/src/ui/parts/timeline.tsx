@@ -7,7 +7,6 @@ import { to } from '../route.tsx';
 import { Columns, chartWidth, inputOf, LEFT, PARTS, wholeOf } from './timeline-columns.tsx';
 import { AsTable, missText } from './turn-table.tsx';
 
-/** Chart of request sizes in a conversation, by origin of tokens, with cuts hatched. */
 export function Timeline({
   timeline: { turns, earlier, compactions, recoveries, threshold },
   selected,
@@ -123,7 +122,6 @@ function Detail({
   );
 }
 
-/** Describes threshold, compactions, recoveries and regrets, with links to other conversations. */
 function ConversationEvents({
   turns,
   compactions,

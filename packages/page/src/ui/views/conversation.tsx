@@ -13,7 +13,6 @@ import { previousView, to } from '../route.tsx';
 import { Actions } from './conversation-actions.tsx';
 import { nameOf } from './conversations.tsx';
 
-/** A conversation: its requests on a timeline, and its texts by turn. */
 export function ConversationView({
   project,
   name,
@@ -74,7 +73,6 @@ export function ConversationView({
   );
 }
 
-/** Earlier pages of a conversation, loaded on demand. */
 function useEarlier(name: string, project: string | null) {
   const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -107,7 +105,6 @@ function About({ conversation }: { conversation: ConversationShown }) {
   );
 }
 
-/** Texts that were new in one request. */
 interface Turn {
   readonly turn: number;
   /** Index of the request on the timeline; -1 without one. */
@@ -147,7 +144,6 @@ function goTo(turn: number): void {
   heading?.focus();
 }
 
-/** A cut text of the selected request, with its reasons in place. */
 function CutOf({ text }: { text: TextOfTurn }) {
   const [open, setOpen] = useState(false);
   const title = titleOf(text);
@@ -207,7 +203,6 @@ function Turns({
   onChange,
 }: {
   texts: readonly TextOfTurn[];
-  /** Requests of the timeline, which determine request numbers. */
   requests: readonly TurnShown[];
   project: string;
   onChange: () => void;

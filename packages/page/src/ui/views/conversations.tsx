@@ -26,7 +26,6 @@ const ORDERS = [
 ] as const;
 const FILTERS = ['project', 'client', 'model', 'wire', 'q'] as const;
 
-/** The list of conversations, filtered by words and by the filters in the URL. */
 export function ConversationsView() {
   const [filters, change] = useFilters();
   const { project, client, model, wire, q, sort } = filters;
@@ -159,7 +158,6 @@ export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening
 
 interface RowProps {
   readonly conversation: ConversationShown;
-  /** Formats dollars of the columns. */
   readonly cost: (dollars: number) => string;
   readonly saved: (dollars: number) => string;
 }

@@ -59,7 +59,6 @@ export function Requests({
   );
 }
 
-/** Groups requests by day, in the browser's time zone. */
 function days(requests: readonly RequestShown[]): { readonly day: string; readonly requests: RequestShown[] }[] {
   const found: { readonly day: string; readonly requests: RequestShown[] }[] = [];
   for (const request of requests) {
@@ -87,7 +86,6 @@ interface RowProps {
   readonly request: RequestShown;
   /** The request above; values equal to it are dimmed. */
   readonly above: RequestShown | undefined;
-  /** Formats the dollars of the column. */
   readonly cost: (dollars: number) => string;
 }
 
@@ -154,7 +152,6 @@ function Request({ request, above, cost }: RowProps) {
   );
 }
 
-/** Why new results of a request were left whole. */
 function LeftWhole({ request: { leftWhole, texts } }: { request: RequestShown }) {
   const reasons = Object.entries(leftWhole);
   if (reasons.length === 0)

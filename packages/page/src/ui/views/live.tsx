@@ -26,7 +26,6 @@ export interface Page {
 export interface State {
   readonly requests: readonly RequestShown[];
   readonly notes: readonly NoteShown[];
-  /** Requests received while paused. */
   readonly held: readonly RequestShown[];
   readonly next: number | null;
 }
@@ -86,7 +85,6 @@ function useRequests(filters: RequestFilters, paused: boolean) {
   return { state, setState, failure, setFailure, link, retry: () => setRound(round + 1) };
 }
 
-/** Live view of requests. */
 export function LiveView() {
   const [paused, setPaused] = useState(false);
   const [filters, change] = useFilters();
@@ -124,7 +122,6 @@ export function LiveView() {
   );
 }
 
-/** Converts the view's filters for the server. */
 function requestFiltersOf({ project, client, model, only }: Readonly<Record<string, string>>): RequestFilters {
   return {
     ...(project && { project }),

@@ -18,7 +18,6 @@ import { Parts } from './overview/models.tsx';
 import { ToolBars } from './overview/tool-bars.tsx';
 import { Start } from './start.tsx';
 
-/** The cost of requests, the effect of pruning, and the distribution of the remaining cost. */
 export function OverviewView({ pieces }: { readonly pieces: readonly PartPieces[] }) {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);
@@ -101,7 +100,6 @@ function Report({ report, contexts, days }: { report: LedgerReport; contexts: Co
   );
 }
 
-/** An alarm: providers reported changed histories. */
 function Breaks({ breaks }: { breaks: ContextsShown['prefix_breaks'] }) {
   const line = prefixBreakLine(breaks);
   const sentence = `${line[0]?.toUpperCase() ?? ''}${line.slice(1)}`;
@@ -124,7 +122,6 @@ function daysOf({ days }: LedgerReport): number {
   return Math.round((Date.parse(today) - Date.parse(first)) / 86_400_000) + 1;
 }
 
-/** Summary of the report in one sentence. */
 function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextsShown | null }) {
   const { totals, tools } = report;
   const isPriced = totals.requests > totals.unpriced;
@@ -204,7 +201,6 @@ function PricedFigures({ report }: { report: LedgerReport }) {
   );
 }
 
-/** Figures for models without a price. */
 function TokenFigures({ report }: { report: LedgerReport }) {
   const { removedNew, requests, regretTokens } = report.totals;
   return (
@@ -217,7 +213,6 @@ function TokenFigures({ report }: { report: LedgerReport }) {
   );
 }
 
-/** Why new results were left whole. */
 function LeftWholeCard({ report: { leftWhole, results } }: { report: LedgerReport }) {
   if (leftWhole.length === 0) return null;
   return (

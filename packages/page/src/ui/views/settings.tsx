@@ -18,7 +18,6 @@ interface ChangeShown {
   readonly settings: string;
 }
 
-/** Per-project settings, which are changed on the command line. */
 function Projects() {
   const answer = useLoaded<{ readonly rows: readonly ChangeShown[] }>('projects');
   const [of, setOf] = useState<string | null>(null);

@@ -1,4 +1,3 @@
-/** First steps: how to point an agent at the proxy. */
 export function Start() {
   const base = location.origin;
   return (

@@ -7,7 +7,6 @@ import { to } from '../route.tsx';
 
 const DAY_S = 86_400;
 
-/** Size, age and contents of the store. */
 export function StoreView() {
   const store = useLoaded<StoreShown>('store');
   return (
@@ -57,7 +56,6 @@ export function StoreView() {
   );
 }
 
-/** Searches stored tool results, cut or not. */
 function Search({ nowMs }: { nowMs: number }) {
   const [words, setWords] = useState('');
   const [query, setQuery] = useState('');

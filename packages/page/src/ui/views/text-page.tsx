@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { TextView } from '../parts/text-view.tsx';
 import { previousView, to } from '../route.tsx';
 
-/** A page with one original and the reasons for its cuts. */
 export function TextPage({ id }: { id: string }) {
   const [back] = useState(previousView);
   return (

@@ -8,7 +8,6 @@ import { Spark } from '../parts/plot.tsx';
 import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** Outcomes of texts by tool and kind, and regrets. */
 export function ToolsView() {
   const [filters, change] = useFilters();
   const days = spanOf(filters.days);

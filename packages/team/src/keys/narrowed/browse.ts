@@ -10,7 +10,6 @@ import type {
 } from 'mcp-pruner/core/ports/browse.ts';
 import { Narrowed } from './narrowed.ts';
 
-/** Conversations of some projects. */
 export class NarrowedBrowse extends Narrowed<BrowseStore> implements BrowseStore {
   conversations({ projects, ...query }: ConversationQuery): Promise<readonly ListedConversation[]> {
     return this.unscoped.conversations({ ...query, projects: this.#visibleProjects(projects) });

@@ -5,7 +5,6 @@ import { Narrowed, unsupported } from './narrowed.ts';
 /** Number of requests read at a time while searching for the viewer's requests. */
 const PAGE = 500;
 
-/** The ledger, narrowed to some projects. */
 export class NarrowedLedger extends Narrowed<LedgerStore> implements LedgerStore {
   /** Requests are billed by the process that forwards them. */
   settle = unsupported;

@@ -25,7 +25,6 @@ import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
 
-/** Compactions, narrowed to some projects. */
 class NarrowedCompactions extends Narrowed<CompactionStore> implements CompactionStore {
   /** Compactions are recorded by the process that forwards the requests. */
   add = unsupported;
@@ -54,7 +53,6 @@ class NarrowedCompactions extends Narrowed<CompactionStore> implements Compactio
   }
 }
 
-/** Settings of projects, narrowed to some of them. */
 class NarrowedProjectSettings extends Narrowed<ProjectSettingsStore> implements ProjectSettingsStore {
   /** Only operators change settings. */
   set = unsupported;

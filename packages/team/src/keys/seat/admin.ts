@@ -13,7 +13,6 @@ const MAX_PAGE = 1_000;
 const MAX_ISSUED = 1_000;
 const DAY_MS = 86_400_000;
 
-/** Serves the admin API over keys and the ledger. */
 export function openAdmin(
   { store, events, clock, ledger, version, failures }: Services,
   opened: readonly Guest[],

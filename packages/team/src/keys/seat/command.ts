@@ -80,7 +80,6 @@ export const keys: Command = {
 
 interface KeysInStore {
   readonly keys: KeyStore;
-  /** Location of the store, for display. */
   readonly place: string;
   readonly desk: KeyDesk;
 }

@@ -13,7 +13,6 @@ import { KeyDoor } from './door.ts';
 /** Retry interval for assigning owners to prunes, if the store could not be written. */
 const ADOPT_AGAIN_MS = 10_000;
 
-/** Opens the keys, and tracks their changes. */
 export async function openKeys(services: Services): Promise<Guest> {
   const { settings, store, events, clock, log, failures } = services;
   const onFailure = failures.of({ extension: 'keys' });

@@ -1,4 +1,3 @@
-/** A key, as shown on the page. */
 export interface KeyOnPage {
   readonly id: string;
   readonly name: string;
@@ -19,6 +18,5 @@ export interface KeyOnPage {
 export interface KeysShown {
   /** By spend, descending. */
   readonly keys: readonly KeyOnPage[];
-  /** Whether there are further keys. */
   readonly hasMore: boolean;
 }

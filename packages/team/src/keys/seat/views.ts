@@ -15,9 +15,7 @@ import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import { NarrowedStore } from '../narrowed/store.ts';
 
-/** Maximum number of viewers with cached routes. */
 const MAX_VIEWS = 200;
-/** Viewer of callers without a key, who see nothing. */
 const NOBODY: Viewer = { projects: [], project: '' };
 
 interface KeyParts {
@@ -74,7 +72,6 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
   };
 }
 
-/** Charges texts to prune as requests of a key. */
 function chargeOf(gate: Gate): Viewing['chargeTexts'] {
   return async (req, texts) => {
     const by = admitted.get(req);

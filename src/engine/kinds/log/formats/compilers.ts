@@ -1,6 +1,5 @@
 import type { LogFormat } from '../format.ts';
 
-/** Compilers and make. */
 export const compilers: LogFormat = [
   {
     name: 'compiler',

@@ -3,7 +3,6 @@ import { Card, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import { type Difference, type HoldoutResult, isTelling, undecidedWords } from 'mcp-pruner/core/ports/ledger-report.ts';
 
-/** Compares pruned conversations with the control group. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
   return (
     <Card title="Against a control group">

@@ -5,7 +5,6 @@ import { missAction, missWords } from 'mcp-pruner/core/miss-causes.ts';
 import type { ColdFigures } from 'mcp-pruner/core/ports/compactions.ts';
 import type { LedgerMiss } from 'mcp-pruner/core/ports/ledger-report.ts';
 
-/** Causes of cache misses, often the largest possible saving besides pruning. */
 export function Misses({
   misses,
   bill,

@@ -8,7 +8,6 @@ import { toFiltered } from '../../route.tsx';
 
 const MOST_ROWS = 12;
 
-/** Cost and savings per model or project, with a daily sparkline. */
 export function Parts({ report, by, days }: { report: LedgerReport; by: 'model' | 'project'; days: number }) {
   const measure = report.totals.requests > report.totals.unpriced ? 'dollars' : 'tokens';
   const lines = useLoaded<LinesShown>('lines', { days, project: report.project, by, measure });

@@ -13,7 +13,6 @@ interface ToolBar {
   readonly regrets: number;
 }
 
-/** Savings per tool, with the cost of regretted cuts. */
 export function ToolBars({ tools, isPriced }: { tools: readonly LedgerTool[]; isPriced: boolean }) {
   const bars = barsOf(tools, isPriced).slice(0, MOST_BARS);
   if (bars.length === 0) return null;

@@ -4,7 +4,6 @@ import { Badge, Empty, Head, Show, Table, Time, useLoaded } from 'mcp-pruner/app
 import { count } from 'mcp-pruner/base/counts.ts';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 
-/** The menu entry of keys. */
 export const keysView: PartView = {
   path: 'keys',
   name: 'Keys',
