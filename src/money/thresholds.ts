@@ -71,7 +71,8 @@ export function simulate(
   { summary, readsAgain }: Leftover = USUAL,
   remaining?: (tokens: number) => number,
 ): Simulated {
-  const head = Math.min(MAX_HEAD, inputOf(turns[0] ?? NOTHING));
+  const inputs = turns.map(inputOf);
+  const head = Math.min(MAX_HEAD, inputs[0] ?? 0);
   let [cost, compactions] = [0, 0];
   /** Tokens that the summary replaced, and tokens that were read again since. */
   let [dropped, again, toRead] = [0, 0, 0];
@@ -79,9 +80,8 @@ export function simulate(
   let planned: number | null = null;
   for (const [i, turn] of turns.entries()) {
     const before = turns[i - 1];
-    const input = inputOf(turn);
-    if (before !== undefined && input < RESTARTED * inputOf(before))
-      [dropped, again, toRead, planned] = [0, 0, 0, null];
+    const input = inputs[i] ?? 0;
+    if (input < RESTARTED * (inputs[i - 1] ?? 0)) [dropped, again, toRead, planned] = [0, 0, 0, null];
     if (planned !== null) {
       [dropped, again, toRead, isFirst, planned] = [planned, 0, readsAgain, true, null];
     }
@@ -99,12 +99,11 @@ export function simulate(
     }
     isFirst = false;
     since++;
-    const next = turns[i + 1];
-    if (next === undefined) break;
+    if (i === turns.length - 1) break;
     // as the provider sees it: the context before the seam, or after this answer
     const last = rule.at === 'seam' ? before : turn;
     if (last === undefined || (rule.at === 'seam' && !turn.seam)) continue;
-    const whole = inputOf(last) + last.output;
+    const whole = (inputs[rule.at === 'seam' ? i - 1 : i] ?? 0) + last.output;
     const context = whole - dropped + again;
     const left = head + summary;
     if (context < rule.tokens || context <= left || whole - left <= dropped) continue;
@@ -120,7 +119,6 @@ export function simulate(
   return { cost, compactions };
 }
 
-const NOTHING: TokenCounts = { fresh: 0, write5m: 0, write1h: 0, read: 0, output: 0 };
 /** Fewer conversations show no pace. */
 const FEWEST = 5;
 

@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { formatMarker } from 'mcp-pruner/engine/text/marker.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { serverLog } from '../../../test/helpers/texts.ts';
 import type { PastLimit, SessionsReport } from '../src/report/past-report.ts';
+import { Rehearsal } from '../src/report/rehearsal.ts';
 import { sessionsText } from '../src/report/text.ts';
 import { writeTwoTasks } from './two-tasks.ts';
 
@@ -55,6 +56,25 @@ function claudeLines(): unknown[] {
   ];
 }
 
+/** A session of 20 requests with 6,000,000 characters each. */
+function longLines(): unknown[] {
+  const about = { isSidechain: false, cwd: '/home/me/shop', sessionId: 'long', version: '2.1.332', timestamp: AT };
+  const usage = {
+    input_tokens: 0,
+    cache_read_input_tokens: 800_000,
+    cache_creation_input_tokens: 50,
+    output_tokens: 9,
+  };
+  const words = 'Go on. '.repeat(860_000);
+  return [words, ...Array<string>(19).fill('Go on.')].flatMap((content, i) => {
+    const message = { id: `l${i}`, role: 'assistant', model: 'claude-opus-5', content: 'Yes.', usage };
+    return [
+      { ...about, type: 'user', message: { role: 'user', content } },
+      { ...about, type: 'assistant', requestId: `long${i}`, message },
+    ];
+  });
+}
+
 function codexLines(): unknown[] {
   const line = (type: string, payload: unknown) => ({ timestamp: AT, type, payload });
   const item = (payload: unknown) => line('response_item', payload);
@@ -88,11 +108,13 @@ interface Printed {
   readonly files: number;
   readonly skipped: number;
   readonly throughProxy: number;
+  readonly measured: boolean;
   readonly agents: object;
   readonly report: {
     readonly notes: readonly string[];
     readonly totals: Readonly<Record<string, number>>;
     readonly projects: readonly { readonly project: string }[];
+    readonly misses: SessionsReport['report']['misses'];
   };
 }
 
@@ -152,6 +174,33 @@ describe('report --sessions', () => {
     expect(out.replaceAll(/\s+/g, ' ')).toMatch(
       /Compacting at \d+k tokens would have cost \$[\d.]+ instead of \$[\d.]+, for \d+ compactions \(simulated\): mcp-pruner setup <agent> --compact-at \d+k/,
     );
+  });
+
+  it('runs no text of a month of long sessions through the pruner unless asked, with the same bill', async () => {
+    const home = tempFolder();
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
+    writeTwoTasks(home, AT);
+    const pruned = vi.spyOn(Rehearsal.prototype, 'request');
+    const few = await printed(home);
+    expect([few.measured, pruned.mock.calls.length]).toEqual([true, 273]);
+    write(home, '.codex/sessions/2026/11/20/rollout-x.jsonl', codexLines());
+    write(home, '.claude/projects/-home-me-shop/long.jsonl', longLines());
+    pruned.mockClear();
+    const many = await printed(home);
+    expect([many.measured, pruned.mock.calls.length]).toEqual([false, 0]);
+    const { out } = await run(['report', '--sessions'], { homeDir: home, cwd: home, clock: { nowMs } });
+    expect(out).toContain('with --cuts: what pruning would have saved, in some minutes');
+    expect(out).not.toMatch(/with pruning|saved \(|requests +spent +saved/);
+    expect(out).toMatch(/Compacting at \d+k tokens would have cost/);
+    expect(pruned.mock.calls.length).toBe(0);
+    const asked = await printed(home, '--cuts');
+    expect([asked.measured, pruned.mock.calls.length]).toEqual([true, 295]);
+    expect(asked.thresholds).toEqual(many.thresholds);
+    for (const field of ['dollars', 'requests', 'fresh', 'read', 'output'])
+      expect(many.report.totals[field]).toBeCloseTo(asked.report.totals[field] ?? 0, 9);
+    expect(many.report.misses).toEqual(asked.report.misses);
+    expect(many.report.totals.saved).toBe(0);
+    expect(asked.report.totals.saved).toBeGreaterThan(0);
   });
 
   it('reports what Codex sessions used of a subscription, in the shape that Codex 0.171 writes', async () => {

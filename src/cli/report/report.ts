@@ -24,7 +24,7 @@ const VIEWS: Readonly<Record<string, { readonly takes: readonly string[]; readon
     takes: ['since', 'run', 'tool', 'kind', 'once', 'json'],
     show: async (call, io) => (await import('./live.ts')).liveView(call, io),
   },
-  sessions: { takes: ['since', 'share', 'pessimistic', 'json'], show: sessionsView },
+  sessions: { takes: ['since', 'share', 'cuts', 'pessimistic', 'json'], show: sessionsView },
   status: { takes: ['hook'], show: async (call, io) => (await import('./status.ts')).statusView(call, io) },
   from: { takes: ['json'], show: async (call, io) => (await import('./from.ts')).comparedView(call, io) },
 };
@@ -58,6 +58,7 @@ const options: Readonly<Record<string, Option>> = {
   csv: { type: 'boolean', doc: 'with --by: print CSV' },
   html: { type: 'string', value: '<file>', doc: 'write a self-contained HTML file' },
   share: { type: 'boolean', doc: 'with --sessions: a block of figures to post, without paths, names or texts' },
+  cuts: { type: 'boolean', doc: 'with --sessions: what cuts would have saved, in however many sessions (minutes)' },
   pessimistic: { type: 'boolean', doc: 'with --sessions: compactions with long summaries, and files read again' },
   from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
   run: { type: 'string', value: '<id>', doc: 'with --live: only this run (a conversation)' },

@@ -84,7 +84,7 @@ export class ClaudeSession implements SessionReader {
       usage,
       request: {
         key,
-        ...(named !== '' && { answer: { id: named, bare: requestId === '' } }),
+        answer: named === '' ? undefined : { id: named, bare: requestId === '' },
         thread: this.#nameOf(line),
         atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
         wire: 'messages',
@@ -110,7 +110,7 @@ export class ClaudeSession implements SessionReader {
     const { usage } = answer;
     if ((usage.input ?? 0) > 0) {
       const length = thread.fit(usage.input ?? 0);
-      this.#requests.push({ ...answer.request, history: thread.messages, length, usage, reasoning: null });
+      this.#requests.push({ history: thread.messages, length, usage, reasoning: null, ...answer.request });
     }
     if (answer.blocks.length > 0) thread.add({ role: 'assistant', content: answer.blocks }, true);
     for (const result of answer.results) thread.add(result, false);

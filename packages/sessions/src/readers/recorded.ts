@@ -16,7 +16,7 @@ export interface SessionRequest {
   /** Identifies the request across files. */
   readonly key: string;
   /** Id of the answer, if `key` also has a request id; `bare` if it has none. */
-  readonly answer?: { readonly id: string; readonly bare: boolean };
+  readonly answer?: { readonly id: string; readonly bare: boolean } | undefined;
   /** Conversation within the file, because agents store conversations of sub-agents in the same file. */
   readonly thread: string;
   readonly atMs: number;
@@ -57,6 +57,7 @@ export interface SessionReader {
  */
 export class Thread {
   #messages: SessionMessage[] = [];
+  #chars = 0;
 
   get messages(): readonly SessionMessage[] {
     return this.#messages;
@@ -64,16 +65,20 @@ export class Thread {
 
   /** @param made - whether the model wrote it */
   add(message: unknown, made: boolean): void {
-    this.#messages.push({ json: JSON.stringify(message), made });
+    const json = JSON.stringify(message);
+    this.#messages.push({ json, made });
+    this.#chars += json.length;
   }
 
   /** Starts a new history, empty or with the remaining messages. */
   restart(messages: readonly SessionMessage[] = []): void {
     this.#messages = [...messages];
+    this.#chars = charsOf(messages);
   }
 
   /** Removes messages too many for a request of this size. @param length - number of messages in that request */
   fit(inputTokens: number, length = this.#messages.length): number {
+    if (this.#chars <= roomOf(inputTokens)) return length;
     const lost = lostBefore(this.#messages.slice(0, length), inputTokens);
     if (lost > 0) this.restart(this.#messages.slice(lost));
     return length - lost;
@@ -99,6 +104,14 @@ const SPARE_BYTES = 64 * 1024;
 const IMAGE = /"type":"(?:input_)?image(?:_url)?"/;
 const IMAGE_BYTES = 8 * 1024;
 
+function roomOf(inputTokens: number): number {
+  return inputTokens * MOST_BYTES_PER_TOKEN + SPARE_BYTES;
+}
+
+function charsOf(messages: readonly SessionMessage[]): number {
+  return messages.reduce((sum, { json }) => sum + json.length, 0);
+}
+
 export function hasImage({ json }: SessionMessage): boolean {
   return IMAGE.test(json);
 }
@@ -109,8 +122,8 @@ export function hasImage({ json }: SessionMessage): boolean {
  * requests can continue from this one.
  */
 function lostBefore(messages: readonly SessionMessage[], inputTokens: number): number {
-  const room = inputTokens * MOST_BYTES_PER_TOKEN + SPARE_BYTES;
-  if (messages.reduce((sum, { json }) => sum + json.length, 0) <= room) return 0;
+  const room = roomOf(inputTokens);
+  if (charsOf(messages) <= room) return 0;
   const bytesOf = (message: SessionMessage): number => (hasImage(message) ? IMAGE_BYTES : message.json.length);
   let bytes = messages.reduce((sum, message) => sum + bytesOf(message), 0);
   if (bytes <= room) return 0;

@@ -9,7 +9,7 @@ import { unpricedNotes } from 'mcp-pruner/money/unpriced-notes.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
 import { compactionsOf, type RequestSize } from './compactions.ts';
-import { type PastReport, type PastTool, type PastTotals, Sums, ZERO_TOTALS } from './past-report.ts';
+import { type PastReport, type PastTotals, Sums, ZERO_TOTALS } from './past-report.ts';
 import type { Rehearsed } from './rehearsal.ts';
 
 const RECOVERS = /"name":"[^"]{0,100}recover_text"/;
@@ -32,10 +32,10 @@ interface Place {
 /** Bills the requests of past sessions, one session at a time. */
 export class PastBill {
   readonly #prices: Prices;
-  readonly #all = new Sums<PastTotals>(ZERO_TOTALS);
-  readonly #projects = new Sums<PastTotals>(ZERO_TOTALS);
-  readonly #models = new Sums<PastTotals>(ZERO_TOTALS);
-  readonly #tools = new Sums<Omit<PastTool, 'tool' | 'kind'>>({ texts: 0, cut: 0, tokens: 0, removed: 0 });
+  readonly #all = new Sums<keyof PastTotals>(ZERO_TOTALS);
+  readonly #projects = new Sums<keyof PastTotals>(ZERO_TOTALS);
+  readonly #models = new Sums<keyof PastTotals>(ZERO_TOTALS);
+  readonly #tools = new Sums({ texts: 0, cut: 0, tokens: 0, removed: 0 });
   readonly #misses = new Sums({ requests: 0, tokens: 0, dollars: 0 });
   readonly #marks = new Sums({ count: 0, withCuts: 0, used: 0, lost: 0 });
   readonly #rereads = new Sums({ count: 0, tokens: 0, dollars: 0 });
@@ -43,6 +43,8 @@ export class PastBill {
   readonly #called = new Set<string>();
   #places = new Map<string, Place>();
   #used = new UsedLines();
+  /** Names of the histories of this session. */
+  readonly #names = new Map<SessionRequest['history'], string>();
 
   constructor(prices: Prices) {
     this.#prices = prices;
@@ -52,7 +54,7 @@ export class PastBill {
   add(request: SessionRequest, rehearsed: Rehearsed | null, { counts, bytesPerToken }: AddOptions): void {
     const place: Place = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
     const { price, fees } = pricing(this.#prices.of(request.model, request.atMs), request, this.#prices);
-    const facts = rehearsed?.facts ?? plainFacts(request);
+    const facts = rehearsed?.facts ?? plainFacts(request, this.#nameOf(request.history));
     const bill = billOf(facts, place.known, { price, fees, calibration: 1 });
     const removed = (rehearsed?.cutBytes ?? 0) / bytesPerToken;
     const { sizes } = place;
@@ -69,6 +71,7 @@ export class PastBill {
     for (const { sizes } of this.#places.values()) this.#marks.add('', compactionsOf(sizes));
     this.#marks.add('', { used: this.#used.used, lost: this.#used.lost });
     this.#places = new Map();
+    this.#names.clear();
     this.#used = new UsedLines();
     for (const name of offered) this.#offered.add(name);
     for (const history of new Set(requests.map((request) => request.history))) {
@@ -107,11 +110,22 @@ export class PastBill {
     };
   }
 
+  #nameOf(history: SessionRequest['history']): string {
+    const name = this.#names.get(history) ?? String(this.#names.size);
+    this.#names.set(history, name);
+    return name;
+  }
+
   #count(request: SessionRequest, bill: Bill, isRehearsed: boolean): void {
     const dollars = bill.dollars ?? 0;
     const dollarsWith = isRehearsed ? (bill.dollarsWithout ?? 0) : dollars;
+    const { fresh, write5m, write1h, read, output } = bill.usage;
     const totals: PastTotals = {
-      ...bill.usage,
+      fresh,
+      write5m,
+      write1h,
+      read,
+      output,
       requests: 1,
       unpriced: bill.dollars === null ? 1 : 0,
       estimated: request.shared ? 1 : 0,
@@ -160,13 +174,27 @@ interface AddOptions {
   readonly bytesPerToken: number;
 }
 
-/** Facts of a request of which only the bill is used. */
-function plainFacts(request: SessionRequest): RequestFacts {
-  const { atMs, project, wire, model, usage, length } = request;
+/** Facts of a request of which only the bill is used: its history counts as one message. */
+function plainFacts(request: SessionRequest, prefix: string): RequestFacts {
+  const { key, thread, atMs, project, wire, model, usage, history, length } = request;
+  const answer = history.findIndex(({ made }) => made);
+  const isFirst = answer < 0 || answer >= length;
   return {
-    ...{ requestId: request.key, atMs, project, wire, model, usage, conversationId: request.thread },
-    ...{ arm: 'pruned' as const, tools: '', system: '', messages: [], bytes: 0, texts: [], regrets: [] },
+    requestId: key,
+    atMs,
+    project,
+    wire,
+    model,
+    usage,
+    conversationId: thread,
+    arm: 'pruned',
+    tools: '',
+    system: '',
+    bytes: 0,
+    texts: [],
+    regrets: [],
+    messages: [{ prefix, bytes: 0, removed: 0, cuts: '' }],
     cacheUpTo: null,
-    fresh: { from: length, tokens: 0 },
+    fresh: { from: isFirst ? 0 : 1, tokens: 0 },
   };
 }

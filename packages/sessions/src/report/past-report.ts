@@ -72,6 +72,8 @@ export interface SessionsReport {
   readonly sessions: number;
   /** Number of sessions that already went through the proxy; their spend counts, but cuts in them do not. */
   readonly throughProxy: number;
+  /** Whether requests also ran through the pruner; otherwise, nothing counts as cut or saved. */
+  readonly measured: boolean;
   readonly agents: Readonly<Record<string, number>>;
   /** Subscription usage, for agents that record it (Codex). */
   readonly limits: readonly PastLimit[];
@@ -81,27 +83,25 @@ export interface SessionsReport {
   readonly thresholds: readonly ThresholdCost[];
 }
 
-export class Sums<T extends object> {
-  readonly #zero: T;
-  readonly #byName = new Map<string, T>();
+export class Sums<K extends string> {
+  readonly #zero: Readonly<Record<K, number>>;
+  readonly #byName = new Map<string, Record<K, number>>();
 
-  constructor(zero: T) {
+  constructor(zero: Readonly<Record<K, number>>) {
     this.#zero = zero;
   }
 
-  add(name: string, some: Partial<T>): void {
-    const sum: T = this.#byName.get(name) ?? { ...this.#zero };
-    for (const key of Object.keys(some) as (keyof T)[]) {
-      Object.assign(sum, { [key]: Number(sum[key]) + Number(some[key]) });
-    }
+  add(name: string, some: Readonly<Partial<Record<K, number>>>): void {
+    const sum: Record<K, number> = this.#byName.get(name) ?? { ...this.#zero };
     this.#byName.set(name, sum);
+    for (const key in some) sum[key] += some[key] ?? 0;
   }
 
-  entries(): [string, T][] {
+  entries(): [string, Readonly<Record<K, number>>][] {
     return [...this.#byName];
   }
 
-  of(name: string): T {
+  of(name: string): Readonly<Record<K, number>> {
     return this.#byName.get(name) ?? this.#zero;
   }
 }

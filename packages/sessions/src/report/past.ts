@@ -18,6 +18,11 @@ const TIMEOUT_MS = 600_000;
 const MAX_KEYS = 2_000_000;
 /** Maximum number of cut texts per session looked up in the store. */
 const ASKED = 12;
+/**
+ * Cuts are measured unasked in sessions whose request bodies have at most this many characters in all: half a second of
+ * processor time beyond that of starting the engine.
+ */
+const UNASKED_CHARS = 100_000_000;
 
 interface PastOptions {
   readonly settings: Settings;
@@ -25,6 +30,8 @@ interface PastOptions {
   readonly prices: Prices;
   /** What simulated compactions leave behind. Default: a summary. */
   readonly leftover?: Leftover;
+  /** Whether cuts are measured in however many sessions. */
+  readonly cuts: boolean;
   /** Whether this machine's store contains any of these cuts; `null` without a store. */
   readonly isKnown: ((pruneIds: readonly string[]) => Promise<boolean>) | null;
   /** Whether the store has requests of a session; `null` without a store. */
@@ -33,7 +40,18 @@ interface PastOptions {
   readonly onProgress: (done: number, agent: string) => void;
 }
 
-/** Reads session files, runs their requests through the pruner, and sums up the results. No data leaves the machine. */
+/** A session with new requests. */
+interface NewSession extends Session {
+  readonly file: SessionFile;
+  /** Requests that count, and their direct predecessors, whose cache affects the next bill. */
+  readonly counted: readonly boolean[];
+  readonly looked: readonly boolean[];
+}
+
+/**
+ * Reads session files and bills their requests. To measure cuts, each request also runs through the pruner, which takes
+ * far longer. No data leaves the machine.
+ */
 export class Past {
   readonly #options: PastOptions;
   readonly #settings: Settings;
@@ -47,6 +65,9 @@ export class Past {
   #sessions = 0;
   #throughProxy = 0;
   #done = 0;
+  /** Sessions in which cuts are measured if there are not too many; `null` once there are. */
+  #few: NewSession[] | null = [];
+  #chars = 0;
 
   constructor(options: PastOptions) {
     this.#options = options;
@@ -60,18 +81,28 @@ export class Past {
     const short: SessionFile[] = [];
     for (const file of files) {
       await this.#read(file, async (session) => {
-        if (this.#learnScales(session.requests)) await this.#session(file, session, sinceMs);
+        if (!this.#options.cuts) this.#keep(this.#newSession(file, session, sinceMs));
+        else if (this.#learnScales(session.requests)) await this.#measure(this.#newSession(file, session, sinceMs));
         else short.push(file);
       });
     }
     // sessions too short for their own scale get the mean scale of all others
     this.#done -= short.length;
-    for (const file of short) await this.#read(file, (session) => this.#session(file, session, sinceMs));
+    for (const file of short)
+      await this.#read(file, (session) => this.#measure(this.#newSession(file, session, sinceMs)));
+    const few = this.#few ?? [];
+    this.#done -= few.length;
+    for (const { requests } of few) this.#learnScales(requests);
+    for (const session of few) {
+      await this.#measure(session);
+      this.#done++;
+    }
     return {
       files: files.length,
       skipped: this.#skipped,
       sessions: this.#sessions,
       throughProxy: this.#throughProxy,
+      measured: this.#few !== null,
       agents: Object.fromEntries(this.#agents),
       limits: pastLimits(this.#limits),
       simulated: true,
@@ -96,30 +127,63 @@ export class Past {
     return requests.every(({ model }) => (own.get(model)?.tokens ?? 0) >= ENOUGH_TOKENS);
   }
 
-  async #session(file: SessionFile, session: Session, sinceMs: number): Promise<void> {
-    const { requests, offered, limits = [] } = session;
+  /** Counts a session; `null` if none of its requests is new. */
+  #newSession(file: SessionFile, session: Session, sinceMs: number): NewSession | null {
+    const { requests, limits = [] } = session;
     const counted = requests.map((request) => request.atMs >= sinceMs && this.#isNew(request));
-    if (!counted.includes(true)) return;
+    const own = counted.filter(Boolean).length;
+    if (own === 0) return null;
     this.#sessions++;
+    this.#agents.set(file.agent, (this.#agents.get(file.agent) ?? 0) + own);
     for (const reading of limits) if (reading.endedMs >= sinceMs) this.#limits.push(reading);
-    const went = await this.#wentThroughProxy(file, session);
-    if (went) this.#throughProxy++;
     this.#whatIf.add(requests.filter((_, i) => counted[i] === true));
-    const looked = lookedAt(requests, counted);
+    return { file, counted, looked: lookedAt(requests, counted), ...session };
+  }
+
+  /** Keeps a session in which cuts may be measured; bills all if that would take too long. */
+  #keep(session: NewSession | null): void {
+    if (session === null) return;
+    this.#chars += bodyChars(session);
+    const sessions = [...(this.#few ?? []), session];
+    if (this.#few !== null && this.#chars <= UNASKED_CHARS) {
+      this.#few = sessions;
+      return;
+    }
+    this.#few = null;
+    for (const one of sessions) {
+      if (this.#saysProxied(one)) this.#throughProxy++;
+      this.#billOnly(one);
+    }
+  }
+
+  /** Bills a session without a look at cuts. */
+  #billOnly({ requests, offered, counted, looked }: NewSession): void {
+    for (const [i, request] of requests.entries())
+      if (looked[i] === true) this.#bill.add(request, null, { counts: counted[i] === true, bytesPerToken: 1 });
+    this.#bill.end(requests, offered);
+  }
+
+  /** Bills a session, and what its requests would have cost with cuts. */
+  async #measure(session: NewSession | null): Promise<void> {
+    if (session === null) return;
+    const { file, counted, looked, requests, offered } = session;
+    if (this.#saysProxied(session) || (await this.#isKnown(file, requests))) {
+      this.#throughProxy++;
+      this.#billOnly(session);
+      return;
+    }
     const scales = this.#scales.ofSession(requests);
     try {
       await this.#each(file, requests, async (request, i, rehearse) => {
-        if (!looked[i]) return true;
+        if (looked[i] !== true) return true;
         const bytesPerToken = scales(request.model);
-        const rehearsed = went || request.length === 0 ? null : await rehearse(request, bytesPerToken);
+        const rehearsed = request.length === 0 ? null : await rehearse(request, bytesPerToken);
         this.#bill.add(request, rehearsed, { counts: counted[i] === true, bytesPerToken });
         return true;
       });
     } finally {
       this.#bill.end(requests, offered);
     }
-    const own = counted.filter(Boolean).length;
-    this.#agents.set(file.agent, (this.#agents.get(file.agent) ?? 0) + own);
   }
 
   /** A copy of a request may lack the request id: the id of the answer is enough then. */
@@ -132,14 +196,13 @@ export class Past {
   }
 
   /**
-   * Whether a session's requests went through the proxy: the store has its id or its cuts. Only if neither can be asked
-   * for, signs in the file count: a session about markers contains some, and one without a recovery none.
+   * Whether a session went through the proxy by its id in the store. Only if the store cannot be asked, signs in the file
+   * count: a session about markers contains some, and one without a recovery none.
    */
-  async #wentThroughProxy(file: SessionFile, { id, requests }: Session): Promise<boolean> {
+  #saysProxied({ id, requests }: Session): boolean {
     const { isProxied } = this.#options;
     const isNamed = id !== undefined && id !== '' && isProxied !== null;
-    if (isNamed ? isProxied(id) : wentThroughProxy(requests)) return true;
-    return this.#isKnown(file, requests);
+    return isNamed ? isProxied(id) : wentThroughProxy(requests);
   }
 
   /** Whether this machine's store has the cuts computed for a session, which proves that it was pruned. */
@@ -189,4 +252,20 @@ function lookedAt(requests: readonly SessionRequest[], counted: readonly boolean
     nextCounts.set(thread, counted[i] === true);
   }
   return looked;
+}
+
+/** Characters of the bodies of the requests that are looked at. */
+function bodyChars({ requests, looked }: NewSession): number {
+  const ends = new Map<SessionRequest['history'], number[]>();
+  let sum = 0;
+  for (const [i, { history, length }] of requests.entries()) {
+    if (looked[i] !== true) continue;
+    const known = ends.get(history) ?? [0];
+    ends.set(history, known);
+    for (let at = known.length; at <= length; at++) {
+      known.push((known[at - 1] ?? 0) + (history[at - 1]?.json.length ?? 0));
+    }
+    sum += known[length] ?? 0;
+  }
+  return sum;
 }

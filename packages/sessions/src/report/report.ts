@@ -29,6 +29,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   try {
     const past = new Past({
       ...{ settings, clock: io.clock, prices: pricesOf(settings) },
+      cuts: call.values.cuts === true || call.values.share === true,
       leftover: call.values.pessimistic === true ? PESSIMISTIC : USUAL,
       isKnown: store?.isKnown ?? null,
       isProxied: store?.isProxied ?? null,

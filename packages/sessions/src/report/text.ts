@@ -35,25 +35,25 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
   const parts = [
     [paint('bold', `Your sessions since ${report.sinceDay}`), wrapped(whoWords(found)), ...report.notes.map(wrapped)],
     billLines(found).map(wrapped),
-    costLines(report).map(wrapped),
+    costLines(found).map(wrapped),
     thresholdLines(found.thresholds, width).map(printable),
     limitLines(found.limits).map(wrapped),
     tableLines(
       'project',
       report.projects.map((one) => ({ name: one.project, ...one })),
-      width,
+      { width, measured: found.measured },
     ),
     tableLines(
       'model',
       report.models.map((one) => ({ name: one.model, ...one })),
-      width,
+      { width, measured: found.measured },
     ),
     toolLines(report, width),
     [
       paint(
         'dim',
         wrapped(
-          'Nothing left this machine. Removed tokens are estimated from the billed usage of each session; mcp-pruner run claude (or codex, …) prunes the next one.',
+          `Nothing left this machine. ${found.measured ? 'Removed tokens are estimated from the billed usage of each session; ' : ''}mcp-pruner run claude (or codex, …) prunes the next one.`,
         ),
       ),
     ],
@@ -74,7 +74,7 @@ function share(part: number, whole: number): string {
   return percent(whole > 0 ? part / whole : null);
 }
 
-function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
+function billLines({ report: { totals, lines }, throughProxy, sessions, measured }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
     throughProxy > 0 ? `${plural(throughProxy, 'session')} already went through the proxy: not counted in "saved"` : '';
@@ -86,11 +86,13 @@ function billLines({ report: { totals, lines }, throughProxy, sessions }: Sessio
     lines.used > 0
       ? `of ${count(lines.used)} lines that the model used again, ${count(lines.lost)} (${share(lines.lost, lines.used)}) would have been cut: at most ${(lines.lost / Math.max(1, sessions - throughProxy)).toFixed(1)} recoveries per session`
       : '';
-  const cuts = throughProxy < sessions ? [...(priced ? [saved] : []), tokens, lost] : [];
+  const unmeasured = 'with --cuts: what pruning would have saved, in some minutes';
+  const found = measured ? [...(priced ? [saved] : []), tokens, lost] : [unmeasured];
+  const cuts = throughProxy < sessions ? found : [];
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');
 }
 
-function costLines({ misses, compactions, rereads, offered }: PastReport): string[] {
+function costLines({ measured, report: { misses, compactions, rereads, offered } }: SessionsReport): string[] {
   const cold = misses
     .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)
     .map(
@@ -99,7 +101,8 @@ function costLines({ misses, compactions, rereads, offered }: PastReport): strin
     );
   const lines = [...cold];
   if (compactions.count > 0) {
-    lines.push(`compactions: ${count(compactions.count)}; with pruning ${count(compactions.withCuts)}`);
+    const withCuts = measured ? `; with pruning ${count(compactions.withCuts)}` : '';
+    lines.push(`compactions: ${count(compactions.count)}${withCuts}`);
   }
   if (rereads.count > 0) {
     lines.push(`the same call with the same result: ${plural(rereads.count, 'time')}, ${money(rereads.dollars)}`);
@@ -146,7 +149,11 @@ function bestWords(best: ThresholdCost, today: ThresholdCost): string {
     : `Compacting at ${Number(tokens) / 1_000}k tokens ${saves}: mcp-pruner setup <agent> --compact-at ${Number(tokens) / 1_000}k`;
 }
 
-function tableLines(title: string, rows: readonly (PastTotals & { name: string })[], width: number): string[] {
+function tableLines(
+  title: string,
+  rows: readonly (PastTotals & { name: string })[],
+  { width, measured }: { readonly width: number; readonly measured: boolean },
+): string[] {
   const shown = rows
     .slice(0, MAX_ROWS)
     .map(({ name, requests, unpriced, dollars, saved }) => [
@@ -154,7 +161,13 @@ function tableLines(title: string, rows: readonly (PastTotals & { name: string }
       count(requests),
       ...(unpriced === requests ? ['no price', '-'] : [money(dollars), money(saved)]),
     ]);
-  return [table([[title, 'requests', 'spent', 'saved'], ...shown], { width })];
+  const columns = measured ? 4 : 3;
+  return [
+    table(
+      [[title, 'requests', 'spent', 'saved'], ...shown].map((row) => row.slice(0, columns)),
+      { width },
+    ),
+  ];
 }
 
 function toolLines({ tools }: PastReport, width: number): string[] {

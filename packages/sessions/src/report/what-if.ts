@@ -34,8 +34,10 @@ export class WhatIf {
       const { price } = pricing(this.#prices.of(request.model, request.atMs), request, this.#prices);
       if (price === null) continue;
       if (thread.last !== null && request.history !== thread.last.history) this.#clients++;
-      const counts = countsOf(request.usage);
-      thread.turns.push({ ...counts, atMs: request.atMs, rates: price, seam: isSeam(request, thread.last) });
+      const { fresh, write5m, write1h, read, output } = countsOf(request.usage);
+      const seam = isSeam(request, thread.last);
+      // without a spread, which makes each access slow on Node 20
+      thread.turns.push({ fresh, write5m, write1h, read, output, atMs: request.atMs, rates: price, seam });
       thread.last = request;
     }
     for (const { turns } of threads.values()) if (turns.length > 0) this.#conversations.push(turns);
