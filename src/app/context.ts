@@ -160,6 +160,8 @@ export interface Base {
   readonly pageFolder?: string;
   /** Number of consecutive requests without savings that raises the alarm; for tests. Default: 50. */
   readonly alarmAfter?: number;
+  /** Maximum delay of background writes in milliseconds; for tests. Default: 1,000. */
+  readonly writeEveryMs?: number | undefined;
   /** Runs the `mcp-pruner doctor` checks on this installation. */
   readonly examine?: () => Promise<readonly Finding[]>;
 }
@@ -199,7 +201,7 @@ export async function openContext(base: Base): Promise<Context> {
       events.add(pruneIds.map((id) => ({ ...about, runId: events.runOf(id), payload: { prune_id: id } })));
     },
   });
-  const behind = new WriteBehind();
+  const behind = new WriteBehind(base.writeEveryMs);
   const events = new EventLog({
     store,
     behind,

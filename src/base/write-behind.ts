@@ -79,13 +79,19 @@ export interface BackgroundWriter {
 }
 
 /**
- * Coordinates background writes, at most once a second: all writers of a process write at the same time, so that the
+ * Coordinates background writes, by default at most once a second: all writers of a process write at the same time, so that the
  * store can commit together.
  */
 export class WriteBehind {
   readonly #due = new Set<BackgroundWriter>();
+  readonly #everyMs: number;
   #timer: NodeJS.Timeout | undefined;
   #source = (): Promise<void> => Promise.resolve();
+
+  /** @param everyMs - maximum delay of a write */
+  constructor(everyMs = EVERY_MS) {
+    this.#everyMs = everyMs;
+  }
 
   /** @param write - writes all waiting data; must not reject */
   writer(write: () => Promise<void>): BackgroundWriter {
@@ -117,7 +123,7 @@ export class WriteBehind {
 
   /** Schedules a round of writes: the source has data. */
   wake(): void {
-    this.#timer ??= setTimeout(() => void this.#writeAll(), EVERY_MS).unref();
+    this.#timer ??= setTimeout(() => void this.#writeAll(), this.#everyMs).unref();
   }
 
   #later(writer: BackgroundWriter): void {

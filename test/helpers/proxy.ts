@@ -13,6 +13,9 @@ import type { FakeUpstream } from './fake-upstream.ts';
 import { makeStore } from './new-store.ts';
 import { until } from './until.ts';
 
+/** Tests wait for written rows: a second each time would be most of their time. */
+const WRITE_EVERY_MS = 100;
+
 /** One line of the log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -71,6 +74,7 @@ export class TestProxy {
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),
       ...(this.#more.alarmAfter !== undefined && { alarmAfter: this.#more.alarmAfter }),
+      writeEveryMs: WRITE_EVERY_MS,
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       cwd: tmpdir(),
     });

@@ -68,7 +68,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     startHttp(
       { ...settings, port },
       {
-        ...{ edition, log, version: '0.0.0-test', env: { PATH: process.env.PATH }, cwd: tmpdir() },
+        ...{ edition, log, version: '0.0.0-test', env: { PATH: process.env.PATH }, cwd: tmpdir(), writeEveryMs: 100 },
         pageFolder: options.pageFolder ?? (await pageFolder()),
         ...(options.clock && { clock: options.clock }),
         ...(options.examine && { examine: options.examine }),

@@ -9,9 +9,15 @@ import { asksForSummary, openWorld, type SeamWorld } from './provider.ts';
 
 const ROUND = 60_000;
 
+/** Work that is as heavy after four results as that of other tests after eight. */
+function shortTask(world: SeamWorld): Promise<void> {
+  world.agent.tokensOf = (messages) => 10_000 + 18_000 * messages;
+  return world.task('Fix the checkout of the shop, please.', 4);
+}
+
 /** Works until a summary would be made, and a little longer. @returns whether one was asked for */
 async function asks(world: SeamWorld, headers: Record<string, string> = {}): Promise<boolean> {
-  await world.task('Fix the checkout of the shop, please.', 8);
+  await shortTask(world);
   await world.turn('Now the invoices: why is the total wrong?', { headers });
   await world.turn('Show the query.', { headers });
   await world.proxy.stop();
@@ -111,7 +117,7 @@ it.each([
   async (_when, more) => {
     const world = await openWorld();
     world.more = more;
-    await world.task('Fix the checkout of the shop, please.', 8);
+    await shortTask(world);
     await world.turn('Now the invoices: why is the total wrong?');
     await world.turn('Show the query.');
     await world.proxy.stop();
@@ -164,7 +170,7 @@ it(
 /** Works until a summary would be made, and gets a status for the request that begins the next task. */
 async function overloadedAtSeam(status: number, headers: Record<string, string> = {}): Promise<SeamWorld> {
   const world = await openWorld();
-  await world.task('Fix the checkout of the shop, please.', 8);
+  await shortTask(world);
   let once = true;
   world.intercept.answer = (request, res) => {
     if (!once || asksForSummary(request)) return false;
@@ -287,7 +293,7 @@ it.each([
     ),
   ],
 ] as const)(
-  'a summary that %s is not used, and none is asked for within 20 requests',
+  'a summary that %s is not used',
   async (_what, status, answer) => {
     const world = await openWorld();
     world.intercept.answer = (request, res) => {
@@ -297,7 +303,25 @@ it.each([
       res.end(typeof answer === 'string' ? answer : JSON.stringify(answer));
       return true;
     };
-    await world.task('Fix the checkout of the shop, please.', 8);
+    await shortTask(world);
+    await world.turn('Now the invoices: why is the total wrong?');
+    await world.result('failed');
+    await world.turn('Show the query.');
+    expect([world.isSwapped, world.asked.length, world.agent.breaks]).toEqual([false, 1, []]);
+  },
+  ROUND,
+);
+
+it(
+  'after a summary that cannot be used, none is asked for within 20 requests',
+  async () => {
+    const world = await openWorld();
+    world.intercept.answer = (request, res) => {
+      if (!asksForSummary(request)) return false;
+      json(res, 200, message({ content: [], stop_reason: 'refusal' }));
+      return true;
+    };
+    await shortTask(world);
     await world.turn('Now the invoices: why is the total wrong?');
     await world.result('failed');
     for (let i = 0; i < 18; i++) await world.turn(`Go on, part ${i}.`);
