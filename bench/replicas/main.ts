@@ -144,7 +144,7 @@ async function roundTrips(postgres: PostgresServer): Promise<void> {
   const store = openPostgresStore({ url: postgres.url(), clock: { nowMs: Date.now }, ...options });
   await store.ready();
   const before = store.roundTrips;
-  await store.findSent(['a prefix'], () => ['a key']);
+  await store.lookUp({ prefixes: ['a prefix'], keys: ['a key'] });
   const asked = store.roundTrips - before;
   await store.commit(
     { decisions: [], touch: [], sent: [{ prefix: 'p', annotateLines: false, includeMarkers: true, texts: [] }] },

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type OpenScorer, openScorer } from '../backends/open-scorer.ts';
 import { ProjectBook } from '../config/project-book.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
@@ -155,6 +156,7 @@ function warmUpOnce({ edition, failures }: Context, turns: Turns): void {
 }
 
 async function warmUpInTurns(turns: Turns): Promise<void> {
+  await nextTurn(); // the request comes first
   const decisions = warmUp();
   while (!(await turns.run(() => decisions.next())).done);
 }

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../base/bounded-map.ts';
+import { type Work, waitFor } from '../base/work.ts';
 import type { ProjectStore } from './ports/projects.ts';
 import type { Store } from './ports.ts';
 
@@ -31,14 +32,14 @@ export class Ownership {
   }
 
   /**
-   * Registers a project as owner of prunes whose texts it sent. Resolves when this is durable.
+   * Registers a project as owner of prunes whose texts it sent. Done when this is durable.
    *
    * @throws StoreUnavailable
    */
-  async claim(project: string, pruneIds: Iterable<string>): Promise<void> {
+  *claim(project: string, pruneIds: Iterable<string>): Work<void> {
     const fresh = this.#unknown(project, pruneIds);
     if (fresh.length === 0) return;
-    await (await this.#projects()).claim(project, fresh);
+    yield* waitFor((yield* waitFor(this.#projects())).claim(project, fresh));
     this.remember(project, fresh);
   }
 
@@ -47,11 +48,13 @@ export class Ownership {
    *
    * @throws StoreUnavailable
    */
-  async ownedBy(project: string, pruneIds: Iterable<string>): Promise<string[]> {
+  *ownedBy(project: string, pruneIds: Iterable<string>): Work<string[]> {
     const all = [...pruneIds];
     const asked = this.#unknown(project, all);
-    const owned = asked.length === 0 ? new Set<string>() : await (await this.#projects()).owned([project], asked);
-    this.remember(project, owned);
+    if (asked.length > 0) {
+      const projects = yield* waitFor(this.#projects());
+      this.remember(project, yield* waitFor(projects.owned([project], asked)));
+    }
     return all.filter((id) => this.#written.has(nameOf(project, id)));
   }
 

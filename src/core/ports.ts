@@ -158,6 +158,23 @@ export interface StoredEvent extends EventRecord {
   readonly seq: number;
 }
 
+/** What to look up of a request. */
+export interface LookUp {
+  /** Prefixes of messages that may have been sent before. */
+  readonly prefixes?: readonly string[];
+  /** Keys of decisions. */
+  readonly keys?: readonly string[];
+  /** Hashes of texts that may have been served by a recovery. */
+  readonly hashes?: readonly string[];
+}
+
+/** What a store has of it; anything else is absent. */
+export interface LookedUp {
+  readonly sent: Map<string, SentMessage>;
+  readonly decisions: Map<string, Decision>;
+  readonly served: Set<string>;
+}
+
 /** The outcome of a commit. */
 export interface Committed {
   /** Ids of `touch` that are unknown or expired. */
@@ -166,6 +183,8 @@ export interface Committed {
   readonly refused: readonly string[];
   /** Keys under which a decision may already exist; the existing one applies. */
   readonly known: readonly string[];
+  /** The existing decisions, if the store has read them. */
+  readonly decisions?: ReadonlyMap<string, Decision> | undefined;
   /** Prefixes in `sent` under which a different record may already exist; the existing one applies. */
   readonly sentBefore?: readonly string[];
 }
@@ -182,21 +201,21 @@ export interface Store {
    * @throws StoreUnavailable
    */
   epoch(): string;
+  /**
+   * Finds what is unexpired, and extends its expiry. A store that can answer at once returns no promise; it then throws
+   * `StoreUnavailable`.
+   */
+  lookUp(query: LookUp): LookedUp | Promise<LookedUp>;
   /** Decisions by key; unknown and expired keys are absent from the map. */
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>>;
   /**
-   * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer.
+   * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer. Answers like `lookUp`.
    *
    * Never changes existing rows.
    */
-  commit(batch: StoreBatch, waitMs: number): Promise<Committed>;
-  /**
-   * Records of sent messages, by prefix; reading extends their expiry. Unknown prefixes are absent from the map.
-   *
-   * @param prefetchKeys - keys of the next `findDecisions` call: a remote store fetches both in one round trip, a local
-   * store ignores it
-   */
-  findSent(prefixes: readonly string[], prefetchKeys?: () => readonly string[]): Promise<Map<string, SentMessage>>;
+  commit(batch: StoreBatch, waitMs: number): Committed | Promise<Committed>;
+  /** Records of sent messages, by prefix; reading extends their expiry. Unknown prefixes are absent from the map. */
+  findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>>;
   /**
    * Whether there is certainly no record of sent messages under any of these prefixes, answered at once with one
    * statement. `false` if there is one, or the store cannot answer now. Absent if it never answers at once.

@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream';
 import type { OnEnded } from '../core/ports/guest.ts';
 import type { SeamExchange, SeamSeat } from '../core/ports/seams.ts';
-import { inSpan } from '../core/ports/traces.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
@@ -472,7 +471,8 @@ class WireExchange {
         },
         this.#res,
       );
-    return inSpan(this.#options.traces, 'upstream', exchange);
+    const { traces } = this.#options;
+    return traces ? traces.part('upstream', exchange) : exchange();
   }
 }
 

@@ -1,5 +1,14 @@
 import type { ProjectStore } from '../core/ports/projects.ts';
-import type { EventRecord, Store, StoredEvent, StoredPrune } from '../core/ports.ts';
+import type {
+  Decision,
+  EventRecord,
+  LookedUp,
+  LookUp,
+  SentMessage,
+  Store,
+  StoredEvent,
+  StoredPrune,
+} from '../core/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import { StoredLedger } from './ledger.ts';
@@ -24,6 +33,26 @@ export abstract class CommonStore {
     this.ledger = new StoredLedger(sql);
     this.compactions = new StoredCompactions(sql);
     this.browse = new StoredBrowse(sql);
+  }
+
+  abstract lookUp(query: LookUp): LookedUp | Promise<LookedUp>;
+
+  async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    const { decisions } = await this.lookUp({ keys });
+    return new Map(
+      keys.flatMap((key): [string, Decision][] => {
+        const decision = decisions.get(key);
+        return decision ? [[key, decision]] : [];
+      }),
+    );
+  }
+
+  async findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
+    return (await this.lookUp({ prefixes })).sent;
+  }
+
+  async wasServed(hashes: readonly string[]): Promise<Set<string>> {
+    return (await this.lookUp({ hashes })).served;
   }
 
   protected abstract sweepStep(): Promise<boolean>;

@@ -4,10 +4,9 @@ import { LRUCache } from 'lru-cache';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
-import type { Committed, Decision, SentMessage, Store, StoreBatch } from '../core/ports.ts';
+import type { Committed, LookedUp, LookUp, Store, StoreBatch } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors/errors.ts';
 import { CommonStore } from './common-store.ts';
-import { decodeSent } from './decision-codec.ts';
 import type { Erasure } from './erase/erasure.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -18,10 +17,13 @@ import { Batches } from './sqlite/batches.ts';
 import { Checkpointer, ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileSql } from './sqlite/file-sql.ts';
 import { FileWatch } from './sqlite/file-watch.ts';
+import { Generations } from './sqlite/generations.ts';
+import { lookUpIn } from './sqlite/look-up.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { ScanThread } from './sqlite/scan-thread.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
+import type { Tables } from './sqlite/tables.ts';
 import { intactText } from './text-codec.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -74,8 +76,7 @@ class FileStore extends CommonStore implements SqliteStore {
   readonly #scanThread: ScanThread | null;
   readonly #batches: Batches;
   readonly #keyListeners = new Set<() => void>();
-  /** File identity and deletion counter, read once per turn of the event loop and after each write. */
-  #generation: string | null = null;
+  readonly #generations: Generations;
   /** Size of the originals in bytes, read once after each write. */
   #storedBytes: number | null = null;
 
@@ -85,8 +86,9 @@ class FileStore extends CommonStore implements SqliteStore {
     const lifetimes = lifetimesOf(options);
     const holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync, parts }, clock, log);
     const checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path, log);
+    const generations = new Generations(holder);
     const onWritten = (): void => {
-      this.#generation = null;
+      generations.forget();
       this.#storedBytes = null;
     };
     const access = new Access({ holder, clock, lifetimes, readonly, checkpointer, onWritten });
@@ -97,11 +99,12 @@ class FileStore extends CommonStore implements SqliteStore {
     this.#options = options;
     this.#lifetimes = lifetimes;
     this.#holder = holder;
+    this.#generations = generations;
     this.#access = access;
     this.#checkpointer = checkpointer;
     this.#batches = batches;
     this.#scanThread = isMainThread && !readonly && path !== ':memory:' ? new ScanThread({ path }) : null;
-    this.segments = new StoredSegments(sql, new FileSegmentReads(access, holder));
+    this.segments = new StoredSegments(sql, new FileSegmentReads(access, generations));
     this.recall = new FileRecall(access, sql, this.#scanThread);
     this.#watch = new FileWatch(() => this.#commitsOfOthers());
     this.projectSettings = new StoredProjectSettings(sql, (listener) => this.#watch.on(listener));
@@ -111,7 +114,11 @@ class FileStore extends CommonStore implements SqliteStore {
 
   /** Waits while another process creates or upgrades the file, which locks it for seconds on a slow disk. */
   async ready(): Promise<void> {
-    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() reports failures
+    try {
+      await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection());
+    } catch {
+      // problem() reports failures
+    }
   }
 
   problem(): StoreUnavailable | null {
@@ -175,63 +182,34 @@ class FileStore extends CommonStore implements SqliteStore {
   }
 
   epoch(): string {
-    try {
-      this.#generation ??= this.#readGeneration();
-    } catch (cause) {
-      throw this.#holder.failed(cause);
-    }
-    return `${this.#generation}.${epochSlice(this.#access.nowMs(), this.#lifetimes)}`;
+    return `${this.#generations.now.deleted}.${epochSlice(this.#access.nowMs(), this.#lifetimes)}`;
   }
 
-  #readGeneration(): string {
-    const generation = this.#holder.verified().tables.meter('deleted_generation');
-    setImmediate(() => {
-      this.#generation = null;
-    });
-    return `${this.#holder.serial}.${generation}`;
+  lookUp(query: LookUp): LookedUp | Promise<LookedUp> {
+    return this.#access.readOnce((tables, nowMs) => lookUpIn(tables, query, this.#access, nowMs));
   }
 
-  findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    return this.#access.readOnce(({ decisions }, nowMs) => {
-      const rows = new Map(decisions.findAll(keys).map((row) => [row.decision.key, row]));
-      const found = new Map<string, Decision>();
-      for (const key of keys) {
-        const row = rows.get(key);
-        if (row && this.#access.use(row.kind, row.id, row.expiresMs, nowMs)) found.set(key, row.decision);
-      }
-      return found;
-    });
-  }
-
-  async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
+  commit(batch: StoreBatch, waitMs: number): Committed | Promise<Committed> {
     if (batch.decisions.length > 0 || (batch.sent?.length ?? 0) > 0) {
-      return this.#access.write((tables, nowMs) => this.#batches.save(tables, batch, nowMs), {
+      return this.#access.writeNow((tables, nowMs) => this.#batches.save(tables, batch, nowMs), {
         waitMs,
         verify: true,
         enlargesFile: true,
       });
     }
-    const missing = await this.#access.read((tables, nowMs) => this.#batches.touch(tables, batch, nowMs), {
-      waitMs,
-      verify: true,
-    });
+    const touch = (tables: Tables, nowMs: number): string[] => this.#batches.touch(tables, batch, nowMs);
+    const missing = this.#access.readNow(touch, { waitMs, verify: true });
+    return missing instanceof Promise ? missing.then((ids) => this.#touched(ids)) : this.#touched(missing);
+  }
+
+  #touched(missing: readonly string[]): Committed {
     this.#access.writeUses();
     return { missing, refused: [], known: [] };
   }
 
-  findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
-    return this.#access.readOnce(({ sent }, nowMs) => {
-      const found = new Map<string, SentMessage>();
-      for (const { prefix, body, expires_ms } of sent.findAll(prefixes)) {
-        if (this.#access.use('sent', prefix, expires_ms, nowMs)) found.set(prefix, decodeSent(prefix, body));
-      }
-      return found;
-    });
-  }
-
   hasNoSent(prefixes: readonly string[]): boolean {
     try {
-      return this.#holder.connection().tables.sent.findAll(prefixes).length === 0;
+      return !this.#holder.connection().tables.sent.hasAny(prefixes);
     } catch {
       return false; // the caller then asks again, and gets the error
     }
@@ -264,23 +242,16 @@ class FileStore extends CommonStore implements SqliteStore {
   }
 
   knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
-    return this.#access.read(
-      ({ decisions }, nowMs) =>
-        new Set(pruneIds.filter((id) => this.#access.use('prune', id, decisions.pruneUntil(id), nowMs))),
-    );
+    return this.#access.read(({ decisions }, nowMs) => {
+      const until = decisions.prunesUntil(pruneIds);
+      return new Set(pruneIds.filter((id) => this.#access.use('prune', id, until.get(id), nowMs)));
+    });
   }
 
   async markServed(textHashes: readonly string[]): Promise<void> {
     if (textHashes.length === 0) return;
     await this.#access.write(({ marks }, nowMs) => {
       for (const hash of textHashes) marks.serve(hash, nowMs + this.#lifetimes.ttlMs);
-    });
-  }
-
-  wasServed(textHashes: readonly string[]): Promise<Set<string>> {
-    return this.#access.readOnce(({ marks }, nowMs) => {
-      const until = marks.servedUntil(textHashes);
-      return new Set(textHashes.filter((hash) => this.#access.use('served', hash, until.get(hash), nowMs)));
     });
   }
 
@@ -302,7 +273,7 @@ class FileStore extends CommonStore implements SqliteStore {
 
   async close(): Promise<void> {
     this.#access.writeUses();
-    this.#generation = null;
+    this.#generations.forget();
     this.#watch.close();
     await this.#scanThread?.close();
     this.#holder.close();

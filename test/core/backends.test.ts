@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { run } from '../../src/base/work.ts';
 import { decisionKey, type Job } from '../../src/core/decide/decision.ts';
 import { type Decided, DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { textHash } from '../../src/core/hash.ts';
@@ -69,8 +70,8 @@ function isCut(decision: Decision | null | undefined, line: number): boolean {
 
 /** Decisions as they are once they are stored. */
 async function decideDurably(maker: DecisionMaker, jobs: readonly Job[]): Promise<Decided> {
-  const decided = await maker.decideAll(jobs);
-  const { instead } = await maker.makeDurable(decided.fresh, [], '');
+  const decided = await run(maker.decideAll(jobs));
+  const { instead } = await run(maker.makeDurable(decided.fresh, [], ''));
   return { ...decided, decisions: decided.decisions.map((made) => instead.get(made.key) ?? made) };
 }
 
@@ -126,7 +127,7 @@ describe('a decision with a backend', () => {
       return FAILED;
     });
     const jobs = Array.from({ length: 9 }, (_, i) => jobOf(serverLog(120, i)));
-    const { decisions, fallbacks } = await makerOf(openStore(), slow, 1_500).decideAll(jobs);
+    const { decisions, fallbacks } = await run(makerOf(openStore(), slow, 1_500).decideAll(jobs));
     expect(slow.asked).toHaveLength(4);
     expect(fallbacks.filter((reason) => reason === 'backend_not_asked')).toHaveLength(5);
     expect(decisions.every((decision) => decision !== null)).toBe(true);

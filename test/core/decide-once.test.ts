@@ -31,13 +31,13 @@ describe('a decision about a call', () => {
     const { store, asked } = counted(openStore(':memory:', clock));
     const pruner = openPruner(store, {}, clock);
     const first = await pruner.pruneText(input);
-    expect(asked.splice(0)).toEqual(['findDecisions', 'commit']);
+    expect(asked.splice(0)).toEqual(['lookUp', 'commit']);
     const again = await pruner.pruneText(input);
     expect(asked.splice(0)).toEqual([]);
     expect(again.prunedText).toBe(first.prunedText);
     clock.now += TTL_MS / 8;
     expect((await pruner.pruneText(input)).prunedText).toBe(first.prunedText);
-    expect(asked).toEqual(['findDecisions']);
+    expect(asked).toEqual(['lookUp']);
   });
 
   it('is made again the next time if it ran out of time', async () => {

@@ -140,7 +140,7 @@ describe('a text whose id belongs to another text', () => {
         }),
       },
     });
-    for (const name of ['epoch', 'findSent', 'findDecisions', 'wasServed', 'knownPruneIds'] as const) {
+    for (const name of ['epoch', 'lookUp', 'knownPruneIds'] as const) {
       Object.defineProperty(refusing, name, { value: (store[name] as () => unknown).bind(store) });
     }
     const request = chatBody(oneResult(LOG));

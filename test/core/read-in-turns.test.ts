@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { run } from '../../src/base/work.ts';
 import { advanceFor, Turns } from '../../src/core/decide/turns.ts';
 import { ConversationNames } from '../../src/core/request/conversation-names.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
@@ -13,7 +14,7 @@ import { serverLog } from '../helpers/texts.ts';
 class CountedTurns extends Turns {
   pieces = 0;
 
-  override run<T>(piece: () => T | Promise<T>): Promise<T> {
+  override run<T>(piece: () => T | Promise<T>): T | Promise<T> {
     this.pieces++;
     return super.run(piece);
   }
@@ -37,7 +38,7 @@ async function piecesOf(calls: number): Promise<{ pieces: number; found: number 
     Array.from({ length: calls }, (_, i) => toolTurn(`call_${i}`, 'bash', { command: 'npm test' }, log)).flat(),
   );
   const state = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-  const { read } = await stage.run({ body, dialect: openaiChat }, always(PRUNE), state, null);
+  const { read } = await run(stage.run({ body, dialect: openaiChat }, always(PRUNE), state, null));
   return { pieces: turns.pieces, found: read.found.length };
 }
 

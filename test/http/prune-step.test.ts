@@ -40,7 +40,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
   const slow = new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
-      if (name === 'findSent' && hanging.now) return () => new Promise(() => {});
+      if (name === 'lookUp' && hanging.now) return () => new Promise(() => {});
       return typeof value === 'function' ? value.bind(target) : value;
     },
   }) as Store;

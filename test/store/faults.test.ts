@@ -20,7 +20,7 @@ import { afterwards, codeText, openStore, sweepAll, TTL_MS, tempPath } from './h
 
 const Database = sqliteDriver();
 
-const put = (store: Store, name: string, text = `text of ${name}`) =>
+const put = async (store: Store, name: string, text = `text of ${name}`) =>
   store.commit({ decisions: [aPrune(name, text)], touch: [] }, 0);
 
 /** Waits until the store works again by itself. */

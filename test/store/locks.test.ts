@@ -73,11 +73,12 @@ describe('a store whose file is locked by another process', () => {
     const ticking = setInterval(() => ticks++, 5);
     afterwards(() => clearInterval(ticking));
     const start = performance.now();
-    const commit = store.commit({ decisions: [aPrune('b', 'more')], touch: [] }, 200);
-    const patient = store.commit({ decisions: [aPrune('c', 'even more')], touch: [] }, 5_000);
-    const ends = [commit, patient].map((write, i) => write.catch(() => i));
+    const commit = async (name: string, waitMs: number) =>
+      store.commit({ decisions: [aPrune(name, `more ${name}`)], touch: [] }, waitMs);
+    const [hasty, patient] = [commit('b', 200), commit('c', 5_000)];
+    const ends = [hasty, patient].map((write, i) => write.catch(() => i));
     expect(await Promise.race(ends)).toBe(0);
-    await expect(commit).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'locked' });
+    await expect(hasty).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'locked' });
     expect(performance.now() - start).toBeGreaterThanOrEqual(195);
     expect(ticks).toBeGreaterThan(4);
 

@@ -47,9 +47,8 @@ describe('migrations', () => {
     db.pragma('user_version = 12');
     const store = openStore(path);
     expect(store.problem()?.message).toMatch(/schema version 12 of a pre-release.*choose another path/);
-    await expect(store.commit({ decisions: [aWhole('b', 'x')], touch: [] }, 0)).rejects.toMatchObject({
-      reason: 'error',
-    });
+    const commit = async () => store.commit({ decisions: [aWhole('b', 'x')], touch: [] }, 0);
+    await expect(commit()).rejects.toMatchObject({ reason: 'error' });
     expect(versionOf(db)).toBe(12);
   });
 

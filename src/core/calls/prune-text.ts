@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FailureReporter } from '../../base/failures.ts';
+import { run } from '../../base/work.ts';
 import { splitLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, renderText } from '../../engine/text/render.ts';
@@ -187,7 +188,7 @@ async function requestScores(
  */
 async function decisionFor(options: PrunerOptions, call: PendingCall): Promise<Outcome> {
   const { key } = call;
-  const known = (await options.decisions.find([key])).get(key);
+  const known = (await run(options.decisions.find([key]))).get(key);
   if (known) return { call, decision: known, fault: known.warnings[0] ?? '', isNew: false };
   return { call, ...(await decideNow(options, call)), isNew: true };
 }
@@ -201,7 +202,7 @@ async function decisionFor(options: PrunerOptions, call: PendingCall): Promise<O
 async function storeAll({ decisions, own }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
   const fresh = outcomes.flatMap(({ call, decision, isNew }) => (isNew ? { decision, text: call.input.text } : []));
   const batch = { decisions: fresh, touch: [], wholeOrNothing: true } as const;
-  const { instead, refused } = await decisions.makeDurable(batch, STORE_WAIT_MS);
+  const { instead, refused } = await run(decisions.makeDurable(batch, STORE_WAIT_MS));
   if (refused.size > 0) return null;
   const kept = outcomes.map((outcome) => ({
     ...outcome,
@@ -218,7 +219,7 @@ async function decideNow(
   if (input.text.length > maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const question = { job, scores: scored?.scores ?? null };
-    const { decision } = await decisions.make(key, question, { deadline: startedAt + input.options.timeoutMs });
+    const { decision } = await run(decisions.make(key, question, { deadline: startedAt + input.options.timeoutMs }));
     // A decision that timed out must not be replayed as a complete one.
     if (isLate(decision)) return wholeFor(job, key, 'timeout');
     return { decision, fault: decision.warnings[0] ?? '' };

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
+import { type Work, waitFor } from '../../base/work.ts';
+import type { Clock, Decision, LookedUp, NewDecision, Store, StoreBatch } from '../ports.ts';
 import { isLate, type Job } from './decision.ts';
 import { type Decider, MainThreadDecider } from './decision-maker.ts';
 import type { TimeLimit } from './time-limits.ts';
@@ -13,7 +14,7 @@ interface CachedDecision {
 }
 
 interface DecisionCacheOptions {
-  readonly store: Pick<Store, 'epoch' | 'findDecisions' | 'commit'>;
+  readonly store: Pick<Store, 'epoch' | 'lookUp' | 'commit'>;
   readonly clock: Clock;
   /** Lifetime of a stored decision after its last use, in milliseconds. */
   readonly ttlMs: number;
@@ -27,6 +28,13 @@ interface DecisionCacheOptions {
 export interface Question {
   readonly job: Job;
   readonly scores: Float64Array | null;
+}
+
+/** Decisions and served texts that were looked up together with the records of a request. */
+export interface LookedUpAhead extends Pick<LookedUp, 'decisions' | 'served'> {
+  /** What was asked for: keys of decisions, and hashes of texts. */
+  readonly keys: ReadonlySet<string>;
+  readonly hashes: ReadonlySet<string>;
 }
 
 /** The outcome of a commit of decisions. */
@@ -71,9 +79,10 @@ export class DecisionCache {
   /**
    * Looks up stored decisions by key, in memory first; unknown keys are absent.
    *
+   * @param ahead - what was looked up before
    * @throws StoreUnavailable
    */
-  async find(keys: readonly string[]): Promise<Map<string, Decision>> {
+  *find(keys: readonly string[], ahead?: LookedUpAhead): Work<Map<string, Decision>> {
     const { store, clock } = this.#options;
     const epoch = store.epoch();
     const storedAtMs = clock.nowMs();
@@ -82,14 +91,19 @@ export class DecisionCache {
     for (const key of keys) {
       const entry = this.#memory.get(key);
       if (entry && this.#isTrusted(entry, epoch, storedAtMs)) known.set(key, entry.decision);
-      else asked.push(key);
+      else if (ahead?.keys.has(key) !== true) asked.push(key);
+      else this.#found(known, ahead.decisions.get(key), epoch, storedAtMs);
     }
     if (asked.length === 0) return known;
-    for (const [key, decision] of await store.findDecisions(asked)) {
-      known.set(key, decision);
-      this.#memory.set(key, { decision, epoch, storedAtMs });
-    }
+    const { decisions } = yield* waitFor(store.lookUp({ keys: asked }));
+    for (const decision of decisions.values()) this.#found(known, decision, epoch, storedAtMs);
     return known;
+  }
+
+  #found(known: Map<string, Decision>, decision: Decision | undefined, epoch: string, storedAtMs: number): void {
+    if (decision === undefined) return;
+    known.set(decision.key, decision);
+    this.#memory.set(decision.key, { decision, epoch, storedAtMs });
   }
 
   /** Whether a decision is cached under a key, stored or not. If so, no backend is queried. */
@@ -98,9 +112,9 @@ export class DecisionCache {
   }
 
   /** Makes a decision for a key that the store does not have, or returns the cached one. */
-  async make(key: string, { job, scores }: Question, limit: TimeLimit): Promise<NewDecision> {
+  *make(key: string, { job, scores }: Question, limit: TimeLimit): Work<NewDecision> {
     const known = this.#memory.get(key)?.decision;
-    return { decision: known ?? (await this.#decider.decide(job, key, limit, scores)), text: job.text };
+    return { decision: known ?? (yield* waitFor(this.#decider.decide(job, key, limit, scores))), text: job.text };
   }
 
   /** Caches new decisions except those that timed out, whether or not they can be stored. */
@@ -117,14 +131,17 @@ export class DecisionCache {
    * @param waitMs - maximum wait for another writer of the store, in milliseconds
    * @throws StoreUnavailable if nothing was stored
    */
-  async makeDurable(batch: StoreBatch, waitMs: number): Promise<Stored> {
+  *makeDurable(batch: StoreBatch, waitMs: number): Work<Stored> {
     const { decisions, touch, sent = [] } = batch;
     if (decisions.length === 0 && touch.length === 0 && sent.length === 0) return NOTHING_STORED;
     const { store } = this.#options;
     const epoch = store.epoch();
-    const committed = await store.commit(batch, waitMs);
+    const committed = yield* waitFor(store.commit(batch, waitMs));
     const refused = new Set(committed.refused);
-    const instead = committed.known.length > 0 ? await store.findDecisions(committed.known) : NOTHING_STORED.instead;
+    const { known: keys } = committed;
+    const instead =
+      committed.decisions ??
+      (keys.length > 0 ? (yield* waitFor(store.lookUp({ keys }))).decisions : NOTHING_STORED.instead);
     const nothing = batch.wholeOrNothing === true && refused.size > 0;
     if (!nothing) this.#rememberStored(decisions, epoch, refused, instead);
     return { instead, refused, sentBefore: committed.sentBefore ?? [] };

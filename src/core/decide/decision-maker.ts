@@ -1,9 +1,10 @@
+import { together, type Work, waitFor } from '../../base/work.ts';
 import type { FallbackCode } from '../../errors/errors.ts';
 import { pruneIdOf } from '../hash.ts';
 import type { Decision, LineScorer, NewDecision, Scored, SentMessage } from '../ports.ts';
 import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, isLate, type Job } from './decision.ts';
-import type { DecisionCache, Stored } from './decision-cache.ts';
+import type { DecisionCache, LookedUpAhead, Stored } from './decision-cache.ts';
 import { limitReached, type Patience, patienceOf, type TimeLimit } from './time-limits.ts';
 import { Turns } from './turns.ts';
 
@@ -13,7 +14,7 @@ const STORE_SHARE = 0.8;
 /** Decides about texts, on this thread or on a worker thread. */
 export interface Decider {
   /** Like `decide`, within a time limit. */
-  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision>;
+  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Decision | Promise<Decision>;
 }
 
 /** Decides on the main thread, yielding to other work between time slices. */
@@ -30,8 +31,14 @@ export class MainThreadDecider implements Decider {
     this.#onDecided = onDecided;
   }
 
-  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Promise<Decision> {
-    return this.#turns.run(() => decide(job, key, limitReached(limit), scores)).finally(this.#onDecided);
+  decide(job: Job, key: string, limit: TimeLimit, scores: Float64Array | null): Decision | Promise<Decision> {
+    return this.#turns.run(() => {
+      try {
+        return decide(job, key, limitReached(limit), scores);
+      } finally {
+        this.#onDecided();
+      }
+    });
   }
 }
 
@@ -87,12 +94,13 @@ export class DecisionMaker {
    * and is decided again in the next conversation that contains it.
    *
    * @param backendDeadline - shared by all calls for one request
+   * @param ahead - what was looked up before
    * @throws StoreUnavailable if earlier decisions cannot be read
    */
-  async decideAll(jobs: readonly Job[], backendDeadline = this.backendDeadline()): Promise<Decided> {
+  *decideAll(jobs: readonly Job[], backendDeadline = this.backendDeadline(), ahead?: LookedUpAhead): Work<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await this.#options.decisionCache.find([...new Set(keys)]);
-    const { made, fallbacks } = await this.#decideNew(jobs, keys, known, backendDeadline);
+    const known = yield* this.#options.decisionCache.find([...new Set(keys)], ahead);
+    const { made, fallbacks } = yield* this.#decideNew(jobs, keys, known, backendDeadline);
     for (const { decision } of made) known.set(decision.key, decision);
     const fresh = made.filter(({ decision }) => !isLate(decision));
     return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh, fallbacks };
@@ -109,7 +117,7 @@ export class DecisionMaker {
     sent: readonly SentMessage[],
     conversation: string,
     owner?: string,
-  ): Promise<Stored> {
+  ): Work<Stored> {
     const of = { conversation: conversation || undefined, owner };
     const batch = { decisions: fresh, touch: [], sent, ...of };
     return this.#options.decisionCache.makeDurable(batch, this.#options.timeoutMs * STORE_SHARE);
@@ -120,9 +128,9 @@ export class DecisionMaker {
    *
    * @throws StoreUnavailable
    */
-  async decided(jobs: readonly Job[]): Promise<Map<Job, Decision>> {
+  *decided(jobs: readonly Job[], ahead?: LookedUpAhead): Work<Map<Job, Decision>> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await this.#options.decisionCache.find([...new Set(keys)]);
+    const known = yield* this.#options.decisionCache.find([...new Set(keys)], ahead);
     return new Map(
       jobs.flatMap((job, i): [Job, Decision][] => {
         const decision = known.get(keys[i] ?? '');
@@ -132,9 +140,9 @@ export class DecisionMaker {
   }
 
   /** Decides without the store, for a dry run. */
-  async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
+  *decideDry(jobs: readonly Job[]): Work<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const { made } = await this.#decideNew(jobs, keys, new Map(), this.backendDeadline());
+    const { made } = yield* this.#decideNew(jobs, keys, new Map(), this.backendDeadline());
     const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
@@ -154,12 +162,12 @@ export class DecisionMaker {
   }
 
   /** Returns cached decisions for texts that the store does not have, and makes the missing ones. */
-  async #decideNew(
+  *#decideNew(
     jobs: readonly Job[],
     keys: readonly string[],
     known: ReadonlyMap<string, Decision>,
     backendDeadline: number,
-  ): Promise<{ readonly made: readonly NewDecision[]; readonly fallbacks: readonly string[] }> {
+  ): Work<{ readonly made: readonly NewDecision[]; readonly fallbacks: readonly string[] }> {
     const open = new Map<string, Job>();
     for (const [i, job] of jobs.entries()) {
       const key = keys[i] ?? '';
@@ -167,8 +175,8 @@ export class DecisionMaker {
     }
     if (open.size === 0) return { made: [], fallbacks: [] };
     const { decisionCache, timeoutMs } = this.#options;
-    const scored = await this.#scoresFor(open, backendDeadline);
-    const made = await Promise.all(
+    const scored = yield* this.#scoresFor(open, backendDeadline);
+    const made = yield* together(
       [...open].map(([key, job]) =>
         decisionCache.make(key, { job, scores: scored.get(key)?.scores ?? null }, { cpuMs: timeoutMs }),
       ),
@@ -179,11 +187,11 @@ export class DecisionMaker {
   }
 
   /** Backend scores, if a backend is configured, for texts without a cached decision. */
-  async #scoresFor(open: ReadonlyMap<string, Job>, deadline: number): Promise<ReadonlyMap<string, Scored>> {
+  *#scoresFor(open: ReadonlyMap<string, Job>, deadline: number): Work<ReadonlyMap<string, Scored>> {
     const { scorer, decisionCache } = this.#options;
     if (scorer === undefined) return new Map();
     const unknown = new Map([...open].filter(([key]) => !decisionCache.remembers(key)));
-    return askAboutAll(scorer, unknown, deadline);
+    return yield* waitFor(askAboutAll(scorer, unknown, deadline));
   }
 }
 

@@ -15,15 +15,23 @@ export class Turns {
   /**
    * Runs one piece of work: at once if the current time slice has time left, otherwise in a later one. Only synchronous
    * time is measured.
+   *
+   * @returns a promise only if the piece waits for its time slice, or returns one
    */
-  async run<T>(piece: () => T | Promise<T>): Promise<T> {
-    if (this.#waiting > 0 || this.#workedMs >= SLICE_MS) {
-      this.#waiting++;
-      this.#last = this.#last.then(() => nextTurn());
-      await this.#last;
-      this.#waiting--;
-      this.#workedMs = 0;
-    }
+  run<T>(piece: () => T | Promise<T>): T | Promise<T> {
+    return this.#waiting > 0 || this.#workedMs >= SLICE_MS ? this.#later(piece) : this.#now(piece);
+  }
+
+  async #later<T>(piece: () => T | Promise<T>): Promise<T> {
+    this.#waiting++;
+    this.#last = this.#last.then(() => nextTurn());
+    await this.#last;
+    this.#waiting--;
+    this.#workedMs = 0;
+    return this.#now(piece);
+  }
+
+  #now<T>(piece: () => T | Promise<T>): T | Promise<T> {
     const startedAt = performance.now();
     try {
       return piece();

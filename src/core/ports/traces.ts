@@ -1,3 +1,5 @@
+import { started, type Work, waitFor } from '../../base/work.ts';
+
 /** Names of the spans of one model request. */
 type SpanName = 'look-up' | 'decide' | 'commit' | 'upstream';
 
@@ -17,6 +19,6 @@ export interface Traces {
 }
 
 /** Runs a part of a request, as a span if tracing is on. */
-export function inSpan<T>(traces: Traces | undefined, name: SpanName, work: () => Promise<T>): Promise<T> {
-  return traces ? traces.part(name, work) : work();
+export function* inSpan<T>(traces: Traces | undefined, name: SpanName, work: Work<T>): Work<T> {
+  return traces ? yield* waitFor(traces.part(name, () => started(work))) : yield* work;
 }

@@ -1,4 +1,5 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import { type Work, waitFor } from '../../base/work.ts';
 import { countLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
@@ -50,7 +51,7 @@ export class CollectStage {
    * @param rerunWhole - runs the whole request through the pipeline again, ignoring remembered messages
    * @returns whether a collector stashed something, so that the request must be processed once more
    */
-  async run(persisted: PersistedRequest, rerunWhole: () => Promise<PersistedRequest | null>): Promise<boolean> {
+  *run(persisted: PersistedRequest, rerunWhole: () => Work<PersistedRequest | null>): Work<boolean> {
     const { binding, read, body } = persisted.request;
     // nothing may be stashed if the provider verifies the history
     if (this.#collectors.length === 0) return false;
@@ -63,17 +64,18 @@ export class CollectStage {
     const step = stepAt(persisted.request);
     // a client's summary request must stay complete
     if (!collector || step === null || asksForSummary(body, read)) return false;
-    const all = read.first > 0 ? await rerunWhole() : persisted;
+    const all = read.first > 0 ? yield* rerunWhole() : persisted;
     if (all === null) return false;
     try {
       const { scope, tokens, bytes, wire, head, nowMs } = size;
-      return await collector.collect({
+      const collected = collector.collect({
         ...{ scope, tokens, bytes, wire, head, nowMs, step },
         ...lastAsked(this.#seen(all)),
         seenArguments: () => this.#arguments(all),
         messageAt: (ordinal) => messageAt(persisted, ordinal),
         shareFrom: sharesOf(persisted),
       });
+      return yield* waitFor(collected);
     } catch (cause) {
       this.#onFailure('not_collected', cause);
       return false;

@@ -1,6 +1,8 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import { run, type Work, waitFor } from '../../base/work.ts';
 import { type FallbackCode, reasonOf, StoreUnavailable } from '../../errors/errors.ts';
 import { decide, type Job } from '../decide/decision.ts';
+import type { LookedUpAhead } from '../decide/decision-cache.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
 import { decidableTexts, SHORT_ID } from '../decide/own-markers.ts';
 import { TIMED_OUT, within } from '../decide/time-limits.ts';
@@ -52,16 +54,16 @@ export class DecideStage {
     this.#options = options;
   }
 
-  async run(received: ReadRequest): Promise<DecidedTexts> {
+  *run(received: ReadRequest): Work<DecidedTexts> {
     const request = withoutOrphans(received);
     const { known, found, policy } = request;
     if (known.failure !== null) {
-      return policy.history === 're-prune' ? this.#repruned(request) : this.whole(request, known.failure);
+      return policy.history === 're-prune' ? yield* this.#repruned(request) : this.whole(request, known.failure);
     }
     if (found.length === 0) return { decisions: known.sent, fresh: [], fallbacks: [], failure: null };
     try {
-      const lost = await touchOriginals(found, known.sent, this.#options.store);
-      const decided = await this.#decideTexts(request);
+      const lost = yield* touchOriginals(found, known.sent, this.#options.store);
+      const decided = yield* this.#decideTexts(request);
       if (!decided) return this.whole(request, TIMED_OUT);
       const { fresh, fallbacks } = decided;
       const decisions = new Map(decided.decisions);
@@ -90,9 +92,9 @@ export class DecideStage {
   }
 
   /** Decides about texts of a request without the store and without recording anything. */
-  async dry(request: ReadRequest, texts = request.found): Promise<Map<FoundText, Decision>> {
+  *dry(request: ReadRequest, texts = request.found): Work<Map<FoundText, Decision>> {
     const open = texts.filter(({ skip }) => skip === '');
-    const decisions = await this.#options.decisions.decideDry(open.map(({ job }) => job));
+    const decisions = yield* this.#options.decisions.decideDry(open.map(({ job }) => job));
     const decided = new Map(
       open.flatMap((text, i): [FoundText, Decision][] => {
         const decision = decisions[i];
@@ -114,12 +116,14 @@ export class DecideStage {
   }
 
   /** Decides about the texts of a request; `null` if that takes too long. */
-  #decideTexts({ found, known, read, scope, binding }: ReadRequest): Promise<DecidedTexts | null> {
+  *#decideTexts({ found, known, read, scope, binding }: ReadRequest): Work<DecidedTexts | null> {
     const { decisions, onFailure } = this.#options;
-    const context = { store: this.#asSeenBy(scope.project), decisions, sent: known.sent, fixed: known.fixed };
-    const deciding = decideTexts(found, read.outcomesBefore, decisions.backendDeadline(), context);
+    const { sent, fixed, ahead } = known;
+    const context = { store: this.#asSeenBy(scope.project), decisions, sent, fixed, ahead: ahead ?? undefined };
+    const deciding = run(decideTexts(found, read.outcomesBefore, decisions.backendDeadline(), context));
+    if (!(deciding instanceof Promise)) return deciding;
     const patience = decisions.patienceOf(binding !== 'free');
-    return within(deciding, patience, (cause) => onFailure('decided_too_late', cause));
+    return yield* waitFor(within(deciding, patience, (cause) => onFailure('decided_too_late', cause)));
   }
 
   /**
@@ -127,9 +131,9 @@ export class DecideStage {
    * pruned again, exactly as when they were new. If the provider accepts the result, the cuts equal the earlier ones,
    * so their originals are already stored.
    */
-  async #repruned(request: ReadRequest): Promise<DecidedTexts> {
+  *#repruned(request: ReadRequest): Work<DecidedTexts> {
     const { found, known, read } = request;
-    const answered = await this.dry(
+    const answered = yield* this.dry(
       request,
       found.filter(({ messageIndex }) => messageIndex < read.tail),
     );
@@ -138,12 +142,12 @@ export class DecideStage {
   }
 
   /** Restricts the store's view to a project: markers of other projects count as unknown. */
-  #asSeenBy(project: string): Pick<Store, 'wasServed' | 'knownPruneIds'> {
+  #asSeenBy(project: string): DecideContext['store'] {
     const { store, owners } = this.#options;
     if (owners === undefined) return store;
     return {
-      wasServed: (hashes) => store.wasServed(hashes),
-      knownPruneIds: async (ids) => store.knownPruneIds(await owners.ownedBy(project, ids)),
+      lookUp: (query) => store.lookUp(query),
+      knownPruneIds: async (ids) => store.knownPruneIds(await run(owners.ownedBy(project, ids))),
     };
   }
 }
@@ -161,8 +165,10 @@ export interface DecidedTexts {
 
 /** Dependencies of `decideTexts`, and texts that are already decided. */
 interface DecideContext {
-  readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
+  readonly store: Pick<Store, 'lookUp' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
+  /** What was looked up with the records of the request. */
+  readonly ahead: LookedUpAhead | undefined;
   /** Recorded cuts to replay. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that stay whole unless a decision is stored. */
@@ -177,12 +183,13 @@ interface DecideContext {
  * @param outcomesBefore - outcomes of texts in earlier messages
  * @throws StoreUnavailable
  */
-async function decideTexts(
+function* decideTexts(
   found: readonly FoundText[],
   outcomesBefore: readonly TextOutcome[],
   backendDeadline: number,
-  { store, decisions, sent, fixed }: DecideContext,
-): Promise<DecidedTexts> {
+  context: DecideContext,
+): Work<DecidedTexts> {
+  const { store, decisions, ahead, sent, fixed } = context;
   const results = new Map<FoundText, Decision>(sent);
   const fallbacks: string[] = [];
   const fresh: NewDecision[] = [];
@@ -192,14 +199,16 @@ async function decideTexts(
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
   }
-  for (const [text, decision] of await decidedBefore([...fixed], decisions)) results.set(text, decision);
+  for (const [text, decision] of yield* decidedBefore([...fixed], context)) results.set(text, decision);
   const open = found.filter((text) => text.skip === '' && !results.has(text) && !fixed.has(text));
   if (open.length === 0) return decided;
-  const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
+  const hashes = open.flatMap(({ job, around }) => [job.textHash, ...around]);
+  const isAhead = ahead !== undefined && hashes.every((hash) => ahead.hashes.has(hash));
+  const { served } = isAhead ? ahead : yield* waitFor(store.lookUp({ hashes }));
   const wasServed = ({ job, around }: FoundText): boolean =>
     served.has(job.textHash) || around.some((hash) => served.has(hash));
-  const decideGroup = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
-    const made = await decideSome(texts, results, whole, backendDeadline, decisions);
+  const decideGroup = function* (texts: readonly FoundText[], whole: WhyWhole): Work<void> {
+    const made = yield* decideSome(texts, results, whole, backendDeadline, context);
     fallbacks.push(...made.fallbacks);
     fresh.push(...made.fresh);
   };
@@ -207,17 +216,19 @@ async function decideTexts(
   const marked = open.filter(({ markerIds }) => markerIds.length > 0);
   const known =
     marked.length > 0
-      ? await store.knownPruneIds(
-          [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== SHORT_ID),
+      ? yield* waitFor(
+          store.knownPruneIds(
+            [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== SHORT_ID),
+          ),
         )
       : new Set<string>();
   for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);
   for (const { pruneId } of sent.values()) if (pruneId) known.add(pruneId);
-  await decideGroup(plain, (text) => wasServed(text) && 'recovered');
+  yield* decideGroup(plain, (text) => wasServed(text) && 'recovered');
   const idOf = (job: Job): string => decisions.pruneIdOf(job);
   for (const rest = new Set(marked); rest.size > 0; ) {
     const decidable = decidableTexts({ open, rest, results, known, idOf });
-    await decideGroup(
+    yield* decideGroup(
       [...decidable.keys()],
       (text) => (decidable.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'),
     );
@@ -227,12 +238,15 @@ async function decideTexts(
 }
 
 /** Finds decisions made when texts were new. */
-async function decidedBefore(
+function* decidedBefore(
   texts: readonly FoundText[],
-  decisions: DecisionMaker,
-): Promise<readonly (readonly [FoundText, Decision])[]> {
+  { decisions, ahead }: DecideContext,
+): Work<readonly (readonly [FoundText, Decision])[]> {
   if (texts.length === 0) return [];
-  const known = await decisions.decided(texts.map(({ job }) => job));
+  const known = yield* decisions.decided(
+    texts.map(({ job }) => job),
+    ahead,
+  );
   return texts.flatMap((text) => {
     const found = known.get(text.job);
     return found ? [[text, found] as const] : [];
@@ -245,21 +259,21 @@ type WhyWhole = (text: FoundText) => string | false;
 const NEVER = (): boolean => false;
 
 /** Decides about some texts and adds the decisions to `results`. */
-async function decideSome(
+function* decideSome(
   texts: readonly FoundText[],
   results: Map<FoundText, Decision>,
   whole: WhyWhole,
   backendDeadline: number,
-  decisions: DecisionMaker,
-): Promise<Decided> {
+  { decisions, ahead }: DecideContext,
+): Work<Decided> {
   const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
   const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
-  const decided = doubtful.length > 0 ? await decisions.decided(doubtful) : new Map<Job, Decision>();
+  const decided = doubtful.length > 0 ? yield* decisions.decided(doubtful, ahead) : new Map<Job, Decision>();
   const jobs = texts.map(({ job }, i): Job => {
     const keepWhole = reasons[i];
     return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
   });
-  const made = await decisions.decideAll(jobs, backendDeadline);
+  const made = yield* decisions.decideAll(jobs, backendDeadline, ahead);
   texts.forEach((text, i) => {
     const decision = made.decisions[i];
     if (decision) results.set(text, decision);

@@ -1,3 +1,4 @@
+import { run } from '../../base/work.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
@@ -118,7 +119,7 @@ export class Passing {
     const { memo, accepted, read: stage } = this.#parts;
     // an earlier request of the conversation may have been parsed in the meantime
     const later = read ? null : memo.find(incoming.body, (known) => this.#isUsable(known, incoming, state));
-    const request = read ?? asPassed(await stage.run(incoming, ALWAYS_PRUNE, state, later ?? first));
+    const request = read ?? asPassed(await run(stage.run(incoming, ALWAYS_PRUNE, state, later ?? first)));
     const { editsBefore: edits, outcomesBefore: outcomes } = request.read;
     const spliced = { body, edits, outcomes, counts: [{ edits: edits.length, outcomes: outcomes.length }] };
     const persisted = { request, decisions: new Map(), fallbacks: [], spliced, failed: false };

@@ -1,4 +1,5 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import { type Work, waitFor } from '../../base/work.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
@@ -52,7 +53,7 @@ export class PersistStage {
   }
 
   /** @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown */
-  async run(request: ReadRequest, decided: DecidedTexts): Promise<PersistedRequest> {
+  *run(request: ReadRequest, decided: DecidedTexts): Work<PersistedRequest> {
     const { decisions, fallbacks, failure } = decided;
     // after a time-out the store is still writable, and a provider that verifies the history requires records
     if (failure !== null && !(failure === TIMED_OUT && recordsWholeMessages(request)))
@@ -62,9 +63,9 @@ export class PersistStage {
       return { request, decisions, fallbacks, spliced: this.#splice(request, decisions), failed: false };
     }
     try {
-      const persisted = await this.#commit(request, decided);
-      await this.#options.late.flush();
-      if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
+      const persisted = yield* this.#commit(request, decided);
+      yield* this.#options.late.flush();
+      if (this.#options.owners && failure === null) yield* this.#claim(this.#options.owners, persisted);
       return persisted;
     } catch (cause) {
       throwIfUnsure(cause, request);
@@ -92,13 +93,13 @@ export class PersistStage {
    * @returns `false` if another conversation with the same first words has sent one of its messages shortened
    * @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown
    */
-  async recordWhole(request: ReadRequest): Promise<boolean> {
+  *recordWhole(request: ReadRequest): Work<boolean> {
     const { decisions, sent, late } = this.#options;
     const records = controlRecords(request);
     if (records.length === 0) return true;
     try {
       const isStored = request.known.failure === null;
-      const stored = isStored ? await decisions.makeDurable([], records, request.read.shownId) : null;
+      const stored = isStored ? yield* decisions.makeDurable([], records, request.read.shownId) : null;
       if (stored && stored.sentBefore.length > 0) return false;
     } catch (cause) {
       throwIfUnsure(cause, request);
@@ -125,16 +126,16 @@ export class PersistStage {
   }
 
   /** @throws StoreUnavailable if nothing was stored */
-  async #commit(request: ReadRequest, decided: DecidedTexts): Promise<PersistedRequest> {
+  *#commit(request: ReadRequest, decided: DecidedTexts): Work<PersistedRequest> {
     const { decisions, turns, sent, owners } = this.#options;
     const { fresh, fallbacks, failure } = decided;
     const { body, read, known, signal, scope } = request;
     const byText = new Map(decided.decisions);
     const undecidedReason = failure === null ? undefined : fallbacks[0];
     const attempt = () => ifLargeInTurns(turns, body.length, () => this.#outgoing(request, byText, undecidedReason));
-    let outgoing = await attempt();
+    let outgoing = yield* waitFor(attempt());
     signal?.throwIfAborted();
-    let stored = await decisions.makeDurable(fresh, outgoing.records, read.shownId, owners && scope.project);
+    let stored = yield* decisions.makeDurable(fresh, outgoing.records, read.shownId, owners && scope.project);
     owners?.remember(scope.project, cutIn(fresh, stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of byText) {
@@ -143,12 +144,12 @@ export class PersistStage {
         if (other) byText.set(text, other);
         else if (stored.refused.has(key)) byText.delete(text);
       }
-      outgoing = await attempt();
-      stored = await decisions.makeDurable([], outgoing.records, read.shownId);
+      outgoing = yield* waitFor(attempt());
+      stored = yield* decisions.makeDurable([], outgoing.records, read.shownId);
     }
     let adopted = request;
     if (stored.sentBefore.length > 0) {
-      adopted = adoptRecords(request, await sent.reread(stored.sentBefore));
+      adopted = adoptRecords(request, yield* sent.reread(stored.sentBefore));
       for (const [text, decision] of adopted.known.sent) byText.set(text, decision);
       outgoing = this.#outgoing(adopted, byText, undecidedReason);
     }
@@ -182,13 +183,16 @@ export class PersistStage {
   }
 
   /**
-   * Makes the project an owner of all cut originals, even if another project stored them first. Never rejects: a failed
+   * Makes the project an owner of all cut originals, even if another project stored them first. Never throws: a failed
    * claim is repeated with the next request of the conversation.
    */
-  async #claim(owners: Ownership, { request, spliced }: PersistedRequest): Promise<void> {
+  *#claim(owners: Ownership, { request, spliced }: PersistedRequest): Work<void> {
     const cut = spliced.outcomes.flatMap(({ pruneId }) => pruneId ?? []);
-    const claimed = owners.claim(request.scope.project, cut);
-    await claimed.catch((cause: unknown) => this.#options.onFailure('not_claimed', cause));
+    try {
+      yield* owners.claim(request.scope.project, cut);
+    } catch (cause) {
+      this.#options.onFailure('not_claimed', cause);
+    }
   }
 }
 
@@ -253,16 +257,16 @@ interface SlideOptions {
 
 /**
  * Extends the expiry of every prune id in the new part of a body, whether in our markers or in quoted text. Never
- * rejects.
+ * throws.
  *
  * @param from - offset of the first new byte
  */
-export async function slideExpiry(
+export function* slideExpiry(
   { store, owners, onFailure }: SlideOptions,
   body: Buffer,
   from: number,
   project: string,
-): Promise<void> {
+): Work<void> {
   const needle = 'prune_id=prn_';
   const first = body.indexOf(needle, from);
   if (first < 0) return;
@@ -272,8 +276,8 @@ export async function slideExpiry(
   }
   if (ids.size === 0) return;
   try {
-    const touch = owners ? await owners.ownedBy(project, ids) : [...ids];
-    if (touch.length > 0) await store.commit({ decisions: [], touch }, 0);
+    const touch = owners ? yield* owners.ownedBy(project, ids) : [...ids];
+    if (touch.length > 0) yield* waitFor(store.commit({ decisions: [], touch }, 0));
   } catch (cause) {
     onFailure('not_slid', cause);
   }

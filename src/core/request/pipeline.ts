@@ -1,3 +1,4 @@
+import { run, started, type Work, waitFor } from '../../base/work.ts';
 import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
@@ -84,16 +85,19 @@ export class RequestPipeline {
    * @throws JsonShapeError if the body is not understood; the caller then forwards it unchanged
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
-    const first = await this.#run(incoming, policies);
+  rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
+    return started(this.#rewrite(incoming, policies));
+  }
+
+  *#rewrite(incoming: IncomingRequest, policies: Policies): Work<RewrittenRequest> {
+    const first = yield* this.#run(incoming, policies);
     if (!isPersisted(first)) return first;
-    const rerunWhole = async (): Promise<PersistedRequest | null> => {
-      const all = await this.#run(incoming, policies, false);
-      return isPersisted(all) ? all : null;
-    };
     const mayCollect = first.request.policy.newTexts === 'prune' && !first.failed;
-    const isCollected = mayCollect && (await this.#collect?.run(first, rerunWhole)) === true;
-    const last = isCollected ? await this.#run(incoming, policies) : first;
+    const isCollected =
+      mayCollect &&
+      this.#collect !== null &&
+      (yield* this.#collect.run(first, () => this.#runWhole(incoming, policies)));
+    const last = isCollected ? yield* this.#run(incoming, policies) : first;
     if (!isPersisted(last)) return last;
     const { purpose = 'generate' } = incoming;
     // nothing is stashed where the provider verifies the history, so nobody asks for the record
@@ -115,7 +119,7 @@ export class RequestPipeline {
     const directives = segments?.directives.known(project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const match = this.#findRemembered(incoming, policies, state);
-    const request = await this.#recall(incoming, policies, state, match, TIMED_OUT);
+    const request = await run(this.#recall(incoming, policies, state, match, TIMED_OUT));
     incoming.onRead?.({ read: request.read, segments: null });
     const bypassed = this.#bypass(request);
     if (bypassed?.heldOut) this.#persist.rememberWhole(request);
@@ -137,15 +141,15 @@ export class RequestPipeline {
   /** Dry run: cuts the whole conversation as if it were new. Does not use the store and changes nothing. */
   async rewriteDry(incoming: IncomingRequest): Promise<RewrittenRequest> {
     const state: StoreState = { epoch: '', directives: NO_DIRECTIVES, now: 0, failure: null };
-    const request = await this.#readTexts(incoming, ALWAYS_PRUNE, state, null, true);
+    const request = await run(this.#readTexts(incoming, ALWAYS_PRUNE, state, null, true));
     incoming.onRead?.({ read: request.read, segments: null });
-    const spliced = this.#persist.dry(request, await this.#decide.dry(request));
+    const spliced = this.#persist.dry(request, await run(this.#decide.dry(request)));
     return rewritten({ request, spliced }, []);
   }
 
   /** Writes records that could not be written so far. Never rejects. */
   flush(): Promise<void> {
-    return this.#late.flush();
+    return started(this.#late.flush());
   }
 
   /** Records that a provider accepted a request. Never rejects. */
@@ -173,42 +177,44 @@ export class RequestPipeline {
    * @param mayResume - whether a remembered body is used
    * @returns the final outcome if the request is bypassed
    */
-  async #run(
-    incoming: IncomingRequest,
-    policies: Policies,
-    mayResume = true,
-  ): Promise<PersistedRequest | RewrittenRequest> {
-    const request = await this.#prepare(incoming, policies, mayResume);
+  *#run(incoming: IncomingRequest, policies: Policies, mayResume = true): Work<PersistedRequest | RewrittenRequest> {
+    const request = yield* this.#prepare(incoming, policies, mayResume);
     const { body, scope, read } = request;
     this.#throwIfUnknown(request); // which is more than that the descriptions of its tools are not known
-    await this.#options.shortTools?.ready(request);
-    const bypassed = await this.#bypassRecorded(request);
+    const { shortTools, traces } = this.#options;
+    if (shortTools) yield* shortTools.ready(request);
+    const bypassed = yield* this.#bypassRecorded(request);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
-    await slideExpiry(this.#options, body, from, scope.project);
+    yield* slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) {
       incoming.onRead?.({ read: request.read, segments: null });
       return bypassed;
     }
-    const { traces } = this.#options;
-    const decided = await inSpan(traces, 'decide', () => this.#decide.run(request));
-    const persisted = await inSpan(traces, 'commit', () => this.#persist.run(request, decided));
+    const decided = yield* inSpan(traces, 'decide', this.#decide.run(request));
+    const persisted = yield* inSpan(traces, 'commit', this.#persist.run(request, decided));
     incoming.signal?.throwIfAborted();
     return persisted;
+  }
+
+  /** Like `#run`, for all messages; `null` if the request is bypassed. */
+  *#runWhole(incoming: IncomingRequest, policies: Policies): Work<PersistedRequest | null> {
+    const all = yield* this.#run(incoming, policies, false);
+    return isPersisted(all) ? all : null;
   }
 
   /**
    * Reads a request and recalls its history. If the store fails meanwhile, remembered bodies are reused even though
    * they cannot be validated against the store.
    */
-  async #prepare(incoming: IncomingRequest, policies: Policies, mayResume: boolean): Promise<ReadRequest> {
-    const state = await this.#storeState(incoming.scope ?? NO_SCOPE);
+  *#prepare(incoming: IncomingRequest, policies: Policies, mayResume: boolean): Work<ReadRequest> {
+    const state = yield* this.#storeState(incoming.scope ?? NO_SCOPE);
     const match = mayResume ? this.#findRemembered(incoming, policies, state) : null;
-    const request = await this.#recall(incoming, policies, state, match, null);
+    const request = yield* this.#recall(incoming, policies, state, match, null);
     const failure = state.failure ?? request.known.failure;
     if (failure === null || !mayResume) return request;
     const offline = { ...state, failure };
     const kept = match ?? this.#findRemembered(incoming, policies, offline);
-    const recalled = kept === match ? request : await this.#recall(incoming, policies, offline, kept, null);
+    const recalled = kept === match ? request : yield* this.#recall(incoming, policies, offline, kept, null);
     return { ...recalled, known: { ...recalled.known, failure } };
   }
 
@@ -217,33 +223,33 @@ export class RequestPipeline {
    *
    * @param skipReason - reason to skip the store, or `null`
    */
-  async #recall(
+  *#recall(
     incoming: IncomingRequest,
     policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     skipReason: unknown,
-  ): Promise<ReadRequest> {
+  ): Work<ReadRequest> {
     const { decisions, find, findOf, traces } = this.#options;
     const { reasonLanguage } = findOf?.((incoming.scope ?? NO_SCOPE).project, find) ?? find;
     const offline = skipReason !== null || state.failure !== null;
-    const read = await this.#readTexts(incoming, policies, state, match, offline);
+    const read = yield* this.#readTexts(incoming, policies, state, match, offline);
     if (read.policy.unchanged !== undefined) return read;
-    const recall = () => recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
-    const known = await inSpan(traces, 'look-up', recall);
+    const recalling = recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), skipReason);
+    const known = yield* inSpan(traces, 'look-up', recalling);
     return directRequest(read, known, reasonLanguage);
   }
 
   /** Reads a request and marks lines in it that were recovered earlier. */
-  async #readTexts(
+  *#readTexts(
     incoming: IncomingRequest,
     policies: Policies,
     state: StoreState,
     match: PrefixMatch | null,
     offline: boolean,
-  ): Promise<ReadRequest> {
-    const reading = await this.#read.run(incoming, policies, state, match);
-    const found = await this.#served.mark(reading.read.found, reading.scope.project, offline);
+  ): Work<ReadRequest> {
+    const reading = yield* this.#read.run(incoming, policies, state, match);
+    const found = yield* this.#served.mark(reading.read.found, reading.scope.project, offline);
     return found === reading.read.found ? reading : { ...reading, read: { ...reading.read, found }, found };
   }
 
@@ -274,10 +280,10 @@ export class RequestPipeline {
    * Like `#bypass`, but records what a control-group request sends whole: the same conversation under another name may
    * belong to the pruned group. `null` if that one has already sent cuts.
    */
-  async #bypassRecorded(request: ReadRequest): Promise<RewrittenRequest | null> {
+  *#bypassRecorded(request: ReadRequest): Work<RewrittenRequest | null> {
     const bypassed = this.#bypass(request);
     if (bypassed?.heldOut !== true) return bypassed;
-    return (await this.#persist.recordWhole(request)) ? bypassed : null;
+    return (yield* this.#persist.recordWhole(request)) ? bypassed : null;
   }
 
   /**
@@ -309,13 +315,13 @@ export class RequestPipeline {
   }
 
   /** Reads the store's epoch and the directives; if the store is unavailable, `failure` says why. */
-  async #storeState(scope: RequestScope): Promise<StoreState> {
+  *#storeState(scope: RequestScope): Work<StoreState> {
     const { store, clock, segments } = this.#options;
     const now = clock.nowMs();
     const { directives } = segments ?? {};
     try {
       const epoch = store.epoch();
-      const view = directives && (directives.known(scope.project) ?? (await directives.view(scope.project)));
+      const view = directives && (directives.known(scope.project) ?? (yield* waitFor(directives.view(scope.project))));
       return { epoch, directives: view ?? NO_DIRECTIVES, now, failure: null };
     } catch (failure) {
       if (!(failure instanceof StoreUnavailable)) throw failure;

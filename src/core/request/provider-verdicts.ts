@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
+import { run, type Work, waitFor } from '../../base/work.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
@@ -57,7 +58,7 @@ export class AcceptedCuts {
     const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
     if (sent.length === 0) return;
     this.#sent.add(sent);
-    await this.#late.write(sent, NOTE_WAIT_MS);
+    await run(this.#late.write(sent, NOTE_WAIT_MS));
   }
 }
 
@@ -151,12 +152,13 @@ export class AnsweredConversations {
    *
    * @returns whether the store has it
    */
-  async learn(project: string, answerId: string): Promise<boolean> {
+  *learn(project: string, answerId: string): Work<boolean> {
     if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
-    const text = await this.#durable.find(project, answerId).catch((cause: unknown) => {
+    const found = this.#durable.find(project, answerId).catch((cause: unknown) => {
       this.#onFailure('answer_not_found', cause);
       return null;
     });
+    const text = yield* waitFor(found);
     if (text !== null) this.#memory.set(answerId, Conversation.fromText(text));
     return text !== null;
   }

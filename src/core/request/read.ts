@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { type Work, waitFor } from '../../base/work.ts';
 import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { CallInContext } from '../../wires/goal/kept-conversation.ts';
@@ -118,25 +119,25 @@ export class ReadStage {
    * @param remembered - the remembered prefix of the request
    * @throws JsonShapeError if the body is not understood
    */
-  async run(
+  *run(
     request: IncomingRequest,
     policies: Policies,
     state: StoreState,
     remembered: PrefixMatch | null,
-  ): Promise<ReadRequest> {
+  ): Work<ReadRequest> {
     const { body, scope = NO_SCOPE } = request;
     const { turns, answers } = this.#options;
     const first = remembered?.checkpoint.at ?? 0;
-    const scan = await ifLargeInTurns(turns, body.length - first, () =>
-      this.#scan(request, remembered, state.directives),
+    const scan = yield* waitFor(
+      ifLargeInTurns(turns, body.length - first, () => this.#scan(request, remembered, state.directives)),
     );
     const { previous } = scan.scanned;
-    if (previous !== '' && state.failure === null) await answers.learn(scope.project, previous);
+    if (previous !== '' && state.failure === null) yield* answers.learn(scope.project, previous);
     const folding = this.#fold(request, scan);
     const ms = takesTurns(body.length - first) ? FOLDED_MS : Number.POSITIVE_INFINITY;
     const fold = (): ReadBody | null => advanceFor(folding, ms);
-    let read = await ifLargeInTurns(turns, body.length - first, fold);
-    while (read === null) read = await turns.run(fold);
+    let read = yield* waitFor(ifLargeInTurns(turns, body.length - first, fold));
+    while (read === null) read = yield* waitFor(turns.run(fold));
     return assembled(request, policies, state, scan, read);
   }
 

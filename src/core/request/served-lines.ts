@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../base/bounded-map.ts';
+import { together, type Work, waitFor } from '../../base/work.ts';
 import { lineAt, splitLines } from '../../engine/text/lines.ts';
 import type { LineRange } from '../../engine/types.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
@@ -43,37 +44,37 @@ export class ServedLines {
    *
    * @param offline - the store must not be queried
    */
-  async mark(texts: readonly FoundText[], project: string, offline: boolean): Promise<readonly FoundText[]> {
+  *mark(texts: readonly FoundText[], project: string, offline: boolean): Work<readonly FoundText[]> {
     if (texts.every(({ recovered }) => recovered === undefined)) return texts;
     if (offline) return texts.map(asRecovered);
     try {
-      return await Promise.all(texts.map((text) => this.#markOne(text, project)));
+      return yield* together(texts.map((text) => this.#markOne(text, project)));
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       return texts.map(asRecovered);
     }
   }
 
-  async #markOne(text: FoundText, project: string): Promise<FoundText> {
+  *#markOne(text: FoundText, project: string): Work<FoundText> {
     if (text.recovered === undefined) return text;
-    const served = servedIn(text.job.text, await this.#linesOf(text.recovered, project));
+    const served = servedIn(text.job.text, yield* this.#linesOf(text.recovered, project));
     if (served.share > MOST_SHARE) return asRecovered(text);
     if (served.ranges.length === 0) return text;
     return { ...text, job: { ...text.job, hints: { ...text.job.hints, served: served.ranges } } };
   }
 
   /** Lines of all originals that the project owns, newest first, up to the size limit. */
-  async #linesOf(recovered: readonly RecoveredLines[], project: string): Promise<ReadonlySet<string>[]> {
+  *#linesOf(recovered: readonly RecoveredLines[], project: string): Work<ReadonlySet<string>[]> {
     const { owners } = this.#options;
     const ids = [...new Set(recovered.map(({ pruneId }) => pruneId))];
-    const owned = new Set(owners ? await owners.ownedBy(project, ids) : ids);
+    const owned = new Set(owners ? yield* owners.ownedBy(project, ids) : ids);
     const sets: ReadonlySet<string>[] = [];
     let left = MAX_CHARS;
     for (const lines of recovered.toReversed()) {
       if (!owned.has(lines.pruneId)) continue;
       const key = JSON.stringify(lines);
       const known = this.#lines.get(key);
-      const text = known ? '' : ((await this.#options.store.findOriginal(lines.pruneId)) ?? '');
+      const text = known ? '' : ((yield* waitFor(this.#options.store.findOriginal(lines.pruneId))) ?? '');
       left -= text.length;
       if (left < 0) break;
       const set = known ?? linesIn(text, lines.ranges);

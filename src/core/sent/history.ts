@@ -1,8 +1,10 @@
+import { type Work, waitFor } from '../../base/work.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
 import { decodeString } from '../../wires/json/cursor.ts';
 import type { Job } from '../decide/decision.ts';
+import type { LookedUpAhead } from '../decide/decision-cache.ts';
 import { textHash } from '../hash.ts';
 import type { Decision, NewDecision, SentDecision, SentMessage, SentText, Store, TextPlace } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
@@ -33,6 +35,8 @@ export interface KnownHistory {
   readonly unknown: boolean;
   /** Why the store could not be queried; `null` if it was queried. */
   readonly failure: unknown;
+  /** Decisions and served texts that were looked up with the records; `null` if the store was not asked. */
+  readonly ahead: LookedUpAhead | null;
 }
 
 /** Used if nothing has to be looked up: no new messages, or a dry run. */
@@ -45,6 +49,7 @@ export const NO_HISTORY: KnownHistory = {
   rawHistory: [],
   unknown: false,
   failure: null,
+  ahead: null,
 };
 
 /**
@@ -53,12 +58,12 @@ export const NO_HISTORY: KnownHistory = {
  * @param keysOf - returns the decision keys of jobs
  * @param skipReason - reason to skip the store, or `null`
  */
-export async function recallHistory(
+export function* recallHistory(
   { body, binding, policy, read }: Pick<ReadRequest, 'body' | 'binding' | 'policy' | 'read'>,
   memory: SentMemory,
   keysOf: (jobs: readonly Job[]) => readonly string[],
   skipReason: unknown = null,
-): Promise<KnownHistory> {
+): Work<KnownHistory> {
   const { messages, prefixes, secondKeys, first, tail } = read;
   const mayDecide = (messageIndex: number): boolean =>
     messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
@@ -66,14 +71,26 @@ export async function recallHistory(
   const prefixesOf = (from: number, matches: (message: ScannedMessage) => boolean): string[] =>
     messages.slice(from).flatMap((message, i) => (matches(message) ? (prefixes[from + i] ?? []) : []));
   const acceptedKeys = prefixesOf(Math.max(first, tail), mayBeCut).map(acceptedPrefix);
-  const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
-  const prefetchKeys = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
+  // a past text may have a stored decision if the history is free
+  const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
+    skip === '' && (mayDecide(messageIndex) || binding === 'free');
+  const more = (): { keys: readonly string[]; hashes: readonly string[] } => {
+    const open = read.found.filter(isOpen);
+    return {
+      keys: keysOf(open.map(({ job }) => job)),
+      hashes: open.flatMap(({ job, around }) => [job.textHash, ...around]),
+    };
+  };
   const ofControl = read.shownId === '' ? [] : [controlPrefix(read.shownId)];
   const seconds = [...secondKeys.values()].flat().map(({ key }) => key);
-  const { sent: records, failure } = await memory.find(
+  const {
+    sent: records,
+    failure,
+    ahead,
+  } = yield* memory.find(
     [...prefixesOf(first, containsResultOrWords), ...seconds, ...acceptedKeys, ...ofControl],
     skipReason,
-    prefetchKeys,
+    more,
   );
   const recordOf = (i: number): SentMessage | undefined => {
     const prefix = prefixes[i] ?? '';
@@ -82,7 +99,7 @@ export async function recallHistory(
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
-  if (read.found.length + records.size === 0) return { ...NO_HISTORY, unknown, failure };
+  if (read.found.length + records.size === 0) return { ...NO_HISTORY, unknown, failure, ahead };
   const control = ofControl.some((prefix) => records.has(prefix));
   const cutsAccepted = acceptedKeys.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
@@ -105,7 +122,7 @@ export async function recallHistory(
     if (!isDecidable && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
     all.push(...(isDecidable ? found : found.map((text) => (text.skip === '' ? asFixed(text, binding, fixed) : text))));
   }
-  return { found: all.sort(inOrder), sent, fixed, cutsAccepted, control, rawHistory, unknown, failure };
+  return { found: all.sort(inOrder), sent, fixed, cutsAccepted, control, rawHistory, unknown, failure, ahead };
 }
 
 /**
@@ -165,18 +182,18 @@ export function adoptRecords(request: ReadRequest, records: ReadonlyMap<string, 
  * @param found - the request's texts after directives were applied
  * @throws StoreUnavailable
  */
-export async function touchOriginals(
+export function* touchOriginals(
   found: readonly FoundText[],
   sent: ReadonlyMap<FoundText, Decision>,
   store: Pick<Store, 'commit'>,
-): Promise<NewDecision[]> {
+): Work<NewDecision[]> {
   const cut = found.flatMap((text) => {
     const decision = sent.get(text);
     return decision?.pruneId ? { decision, pruneId: decision.pruneId, text: text.job.text } : [];
   });
   const ids = cut.map(({ pruneId }) => pruneId);
   if (ids.length === 0) return [];
-  const { missing } = await store.commit({ decisions: [], touch: ids }, 0);
+  const { missing } = yield* waitFor(store.commit({ decisions: [], touch: ids }, 0));
   const lost = new Set(missing);
   return cut.flatMap(({ decision, pruneId, text }) => (lost.has(pruneId) ? { decision, text } : []));
 }

@@ -1,5 +1,6 @@
 import { ExactLruMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
+import { type Work, waitFor } from '../../base/work.ts';
 import type { SentMessage, Store } from '../ports.ts';
 
 /** Maximum number of waiting records: several hundred requests, some 200 bytes each. */
@@ -26,22 +27,22 @@ export class LateRecords {
     for (const record of records) this.#waiting.set(record.prefix, record);
   }
 
-  /** Writes the waiting records; existing ones stay as they are. Never rejects. */
-  async flush(): Promise<void> {
+  /** Writes the waiting records; existing ones stay as they are. Never throws. */
+  *flush(): Work<void> {
     if (this.#waiting.size === 0) return;
     const sent = [...this.#waiting.values()];
     this.#waiting.clear();
-    await this.write(sent, WAIT_MS);
+    yield* this.write(sent, WAIT_MS);
   }
 
   /**
-   * Writes records at once, or else with the next `flush`. Never rejects.
+   * Writes records at once, or else with the next `flush`. Never throws.
    *
    * @param waitMs - maximum wait for another writer of the store, in milliseconds
    */
-  async write(sent: readonly SentMessage[], waitMs: number): Promise<void> {
+  *write(sent: readonly SentMessage[], waitMs: number): Work<void> {
     try {
-      await this.#store.commit({ decisions: [], touch: [], sent }, waitMs);
+      yield* waitFor(this.#store.commit({ decisions: [], touch: [], sent }, waitMs));
     } catch (cause) {
       this.add(sent);
       this.#onFailure('past_not_noted', cause);

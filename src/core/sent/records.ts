@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
+import { type Work, waitFor } from '../../base/work.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import type { ScannedMessage } from '../../wires/dialects/dialect.ts';
+import type { LookedUpAhead } from '../decide/decision-cache.ts';
 import { keyOf } from '../hash.ts';
-import type { Decision, SentMessage, SentText, Store } from '../ports.ts';
+import type { Decision, LookUp, SentMessage, SentText, Store } from '../ports.ts';
 import type { FoundText } from '../request/found-text.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
@@ -75,6 +77,8 @@ interface Known {
   readonly sent: ReadonlyMap<string, SentMessage>;
   /** Why the store could not be queried for messages that are not in memory; `null` if it was queried. */
   readonly failure: unknown;
+  /** What else was looked up; `null` if the store was not asked. */
+  readonly ahead: LookedUpAhead | null;
 }
 
 /** Records that this process has written or read, in a file of its own. */
@@ -90,7 +94,7 @@ export interface OwnRecords {
  * store is unavailable.
  */
 export class SentMemory {
-  readonly #store: Pick<Store, 'findSent' | 'hasNoSent'>;
+  readonly #store: Pick<Store, 'lookUp' | 'hasNoSent'>;
   readonly #memory: LRUCache<string, SentMessage>;
   readonly #own: OwnRecords | undefined;
 
@@ -98,7 +102,7 @@ export class SentMemory {
    * @param maxBytes - maximum memory, estimated
    * @param own - asked for what is not in memory if the store cannot be
    */
-  constructor(store: Pick<Store, 'findSent' | 'hasNoSent'>, maxBytes: number, own?: OwnRecords) {
+  constructor(store: Pick<Store, 'lookUp' | 'hasNoSent'>, maxBytes: number, own?: OwnRecords) {
     this.#store = store;
     this.#own = own;
     this.#memory = new LRUCache({
@@ -109,16 +113,16 @@ export class SentMemory {
   }
 
   /**
-   * Records of sent messages, by prefix. Never rejects.
+   * Records of sent messages, by prefix. Never throws.
    *
    * @param skipReason - reason to skip the store, or `null`
-   * @param prefetchKeys - see `Store.findSent`
+   * @param more - what else to look up of the request, if the store is asked at all
    */
-  async find(
+  *find(
     prefixes: readonly string[],
     skipReason: unknown = null,
-    prefetchKeys?: () => readonly string[],
-  ): Promise<Known> {
+    more?: () => Required<Pick<LookUp, 'keys' | 'hashes'>>,
+  ): Work<Known> {
     const sent = new Map<string, SentMessage>();
     const asked: string[] = [];
     for (const prefix of new Set(prefixes)) {
@@ -126,21 +130,27 @@ export class SentMemory {
       if (known) sent.set(prefix, known);
       else asked.push(prefix);
     }
-    if (asked.length === 0) return { sent, failure: skipReason };
+    if (asked.length === 0) return { sent, failure: skipReason, ahead: null };
     let found: ReadonlyMap<string, SentMessage>;
+    let ahead: LookedUpAhead | null = null;
     let failure = skipReason;
     try {
-      found = failure === null ? await this.#store.findSent(asked, prefetchKeys) : await this.#findOwn(asked);
+      if (failure === null) {
+        const { keys = [], hashes = [] } = more?.() ?? {};
+        const { sent: stored, ...others } = yield* waitFor(this.#store.lookUp({ prefixes: asked, keys, hashes }));
+        found = stored;
+        ahead = { ...others, keys: new Set(keys), hashes: new Set(hashes) };
+      } else found = yield* this.#findOwn(asked);
     } catch (cause) {
       failure = cause;
-      found = await this.#findOwn(asked);
+      found = yield* this.#findOwn(asked);
     }
     for (const [prefix, message] of found) {
       sent.set(prefix, message);
       this.#memory.set(prefix, message);
     }
     if (failure === null) this.#own?.add([...found.values()]);
-    return { sent, failure };
+    return { sent, failure, ahead };
   }
 
   /** Whether there are certainly no records, as far as this can be known at once. Never throws. */
@@ -154,15 +164,15 @@ export class SentMemory {
    *
    * @throws StoreUnavailable
    */
-  async reread(prefixes: readonly string[]): Promise<ReadonlyMap<string, SentMessage>> {
+  *reread(prefixes: readonly string[]): Work<ReadonlyMap<string, SentMessage>> {
     for (const prefix of prefixes) this.#memory.delete(prefix);
-    const sent = await this.#store.findSent(prefixes);
+    const { sent } = yield* waitFor(this.#store.lookUp({ prefixes }));
     this.add([...sent.values()]);
     return sent;
   }
 
-  async #findOwn(prefixes: readonly string[]): Promise<ReadonlyMap<string, SentMessage>> {
-    return (await this.#own?.find(prefixes)) ?? new Map();
+  *#findOwn(prefixes: readonly string[]): Work<ReadonlyMap<string, SentMessage>> {
+    return this.#own ? yield* waitFor(this.#own.find(prefixes)) : new Map();
   }
 
   /** Caches stored records of messages that are about to be sent. */

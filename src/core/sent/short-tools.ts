@@ -1,4 +1,5 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import { run, type Work, waitFor } from '../../base/work.ts';
 import { formatMarker } from '../../engine/text/marker.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
@@ -58,9 +59,10 @@ export class ShortTools {
    *
    * @throws HistoryUnknown if the policy is to wait for the store, unless the request begins a conversation
    */
-  async ready({ binding, policy, read }: Pick<ReadRequest, 'binding' | 'policy' | 'read'>): Promise<void> {
+  *ready({ binding, policy, read }: Pick<ReadRequest, 'binding' | 'policy' | 'read'>): Work<void> {
+    if (this.#known !== null) return;
     try {
-      await this.load();
+      yield* waitFor(this.load());
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       if (binding !== 'free' && policy.whenHistoryUnknown === 'wait' && !read.begins) throw new HistoryUnknown(cause);
@@ -128,7 +130,7 @@ export class ShortTools {
       const decisions = lost.map(({ cut, original }) => keptText(original, cut.textHash, ''));
       if (decisions.length > 0)
         await store.commit({ decisions, touch: [], ...(owners && { owner: project }) }, WAIT_MS);
-      await owners?.claim(project, ids);
+      if (owners) await run(owners.claim(project, ids));
     } catch (cause) {
       onFailure('descriptions_not_kept', cause);
     }

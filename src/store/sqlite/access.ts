@@ -22,10 +22,13 @@ const USES_PER_WRITE = 200;
 /** Synchronous work on the tables inside a transaction; `nowMs` is the clock in whole milliseconds. */
 export type Work<T> = (tables: Tables, nowMs: number) => T;
 
-export interface WriteOptions {
+interface ReadOptions {
   readonly waitMs?: number;
   /** First verify that the path still leads to the connection's file. */
   readonly verify?: boolean;
+}
+
+export interface WriteOptions extends ReadOptions {
   /** Maximum number of pending uses to write in the same transaction. */
   readonly uses?: number;
   /** The write enlarges the file, so its success proves that there is room. */
@@ -81,12 +84,17 @@ export class Access implements Rows {
     return this.#uses.expiry(kind, id, storedMs);
   }
 
-  all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+  async all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     return this.readOnce(({ sql: statements }) => statements.allOf<Row>(sql, values));
   }
 
   /** Reads a consistent snapshot of the file. */
-  read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
+  async read<T>(work: Work<T>, options?: ReadOptions): Promise<T> {
+    return this.readNow(work, options);
+  }
+
+  /** Like `read`, with a promise only if the file is locked. */
+  readNow<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false }: ReadOptions = {}): T | Promise<T> {
     return this.attempt(waitMs, () =>
       this.#holder.repeated(() => {
         const connection = verify ? this.#holder.verified() : this.#holder.connection();
@@ -95,18 +103,23 @@ export class Access implements Rows {
     );
   }
 
-  /** Reads with a single statement, which needs no transaction for consistency. */
-  readOnce<T>(work: Work<T>): Promise<T> {
+  /** Like `readNow`, with a single statement, which needs no transaction for consistency. */
+  readOnce<T>(work: Work<T>): T | Promise<T> {
     return this.attempt(READ_WAIT_MS, () =>
       this.#holder.repeated(() => work(this.#holder.connection().tables, this.nowMs())),
     );
   }
 
   /** Runs the work in one durable transaction, all or nothing. */
-  write<T>(
+  async write<T>(work: Work<T>, options?: WriteOptions): Promise<T> {
+    return this.writeNow(work, options);
+  }
+
+  /** Like `write`, with a promise only if the file is locked. */
+  writeNow<T>(
     work: Work<T>,
     { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, enlargesFile = false }: WriteOptions = {},
-  ): Promise<T> {
+  ): T | Promise<T> {
     const attempt = () => {
       const connection = verify ? this.#holder.verified(true) : this.#holder.connection();
       if (connection.logBytes > LARGE_LOG_BYTES) this.#checkpointer?.kick();
@@ -138,19 +151,27 @@ export class Access implements Rows {
    *
    * @throws StoreUnavailable
    */
-  async attempt<T>(
+  attempt<T>(
     waitMs: number,
     work: () => T,
     failed = (cause: unknown): StoreUnavailable => this.#holder.failed(cause),
-  ): Promise<T> {
-    const endMs = performance.now() + waitMs;
+  ): T | Promise<T> {
+    try {
+      return work();
+    } catch (cause) {
+      if (waitMs <= 0 || classify(cause).error.reason !== 'locked') throw failed(cause);
+      return this.#attemptAgain(performance.now() + waitMs, work, failed);
+    }
+  }
+
+  async #attemptAgain<T>(endMs: number, work: () => T, failed: (cause: unknown) => StoreUnavailable): Promise<T> {
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      await sleep(Math.max(0, Math.min(pauseMs, endMs - performance.now())));
       try {
         return work();
       } catch (cause) {
-        const leftMs = endMs - performance.now();
-        if (classify(cause).error.reason !== 'locked' || leftMs <= 0) throw failed(cause);
-        await sleep(Math.min(pauseMs, leftMs));
+        const isLate = performance.now() >= endMs;
+        if (isLate || classify(cause).error.reason !== 'locked') throw failed(cause);
       }
     }
   }
@@ -162,7 +183,7 @@ export class Access implements Rows {
   }
 
   /** Like `attempt`, but with the connection itself and outside a transaction. */
-  maintain<T>(work: (connection: Connection) => T): Promise<T> {
+  async maintain<T>(work: (connection: Connection) => T): Promise<T> {
     return this.attempt(WRITE_WAIT_MS, () => work(this.#holder.connection()));
   }
 

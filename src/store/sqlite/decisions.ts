@@ -1,25 +1,5 @@
-import type { Decision, NewDecision } from '../../core/ports.ts';
-import { decodeBody, encodeBody } from '../decision-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
-
-interface DecisionRow {
-  readonly key: string;
-  readonly prune_id: string | null;
-  readonly body: string;
-  readonly expires_ms: number;
-}
-
-/** The item whose expiry a decision shares: its prune, or the decision itself if the text was kept whole. */
-interface Until {
-  readonly kind: 'prune' | 'whole';
-  readonly id: string;
-  readonly expiresMs: number;
-}
-
-interface FoundDecision extends Until {
-  readonly decision: Decision;
-}
 
 export interface PruneRow {
   readonly id: number;
@@ -51,29 +31,6 @@ export class Decisions {
     this.#snapshots = snapshots;
   }
 
-  /** Finds decisions by key; unknown keys are skipped. */
-  findAll(keys: readonly string[]): FoundDecision[] {
-    return this.#byKeys(keys).map((row) => {
-      const { kind, id, expiresMs } = untilOf(row);
-      return { kind, id, expiresMs, decision: decodeBody(row.key, row.prune_id, row.body) }; // a spread would make look-ups a third slower
-    });
-  }
-
-  /** Like `findAll` for one key, without the decision itself. */
-  until(key: string): Until | null {
-    const [row] = this.#byKeys([key]);
-    return row ? untilOf(row) : null;
-  }
-
-  #byKeys(keys: readonly string[]): DecisionRow[] {
-    if (keys.length === 0) return [];
-    return this.#sql.allOf(
-      `SELECT d.key, p.prune_id, coalesce(d.body, p.body, '') AS body, coalesce(p.expires_ms, d.expires_ms) AS expires_ms
-       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key IN LIST(?)`,
-      [keys],
-    );
-  }
-
   prune(pruneId: string): PruneRow | null {
     const row = this.#sql.get<PruneRow>(
       `SELECT p.id, p.prune_id, p.snapshot, s.hash, p.decision_key, p.body, p.created_ms, p.expires_ms
@@ -83,58 +40,13 @@ export class Decisions {
     return row ?? null;
   }
 
-  /** Stored expiry of a prune, or `undefined`. */
-  pruneUntil(pruneId: string): number | undefined {
-    return this.#sql.value('SELECT expires_ms FROM prune WHERE prune_id = ?', [pruneId]);
-  }
-
-  /**
-   * Stores a decision and its original, inside the caller's transaction. Existing rows stay unchanged, because the
-   * first decision under a key is replayed.
-   *
-   * @returns `clash` if the prune id belongs to another text (nothing is written), `known` if the decision or its prune
-   * already exists
-   */
-  save({ decision, text, packed }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
-    if (decision.pruneId === null) {
-      return this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
-    }
-    const body = encodeBody(decision);
-    let prune = this.prune(decision.pruneId);
-    if (prune && prune.expires_ms > nowMs && prune.hash !== decision.textHash) return 'clash';
-    if (prune && prune.expires_ms <= nowMs) {
-      this.#deletePrune(prune.id);
-      if (prune.hash !== decision.textHash) this.#snapshots.dropOrphan(prune.snapshot);
-      prune = null;
-    }
-    if (prune) {
-      const same = prune.decision_key === decision.key && prune.body === body;
-      this.#link(decision, prune.id, same ? null : body, nowMs, expiresMs);
-      return 'known';
-    }
-    const snapshot = this.#snapshots.put(decision.textHash, text, packed);
-    const added = this.#sql.insert(
-      'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
-      [decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs],
+  /** Stored expiries of prunes, by id. */
+  prunesUntil(pruneIds: readonly string[]): Map<string, number> {
+    const rows = this.#sql.tuplesOf<readonly [string, number]>(
+      'SELECT prune_id, expires_ms FROM prune WHERE prune_id IN LIST(?)',
+      [pruneIds],
     );
-    return this.#link(decision, added, null, nowMs, expiresMs);
-  }
-
-  #link(
-    { key }: Decision,
-    prune: number | null,
-    body: string | null,
-    nowMs: number,
-    expiresMs: number,
-  ): 'new' | 'known' {
-    const until = this.until(key);
-    if (until) {
-      if (until.expiresMs > nowMs) return 'known';
-      this.#sql.run('DELETE FROM decision WHERE key = ?', [key]);
-    }
-    const values = [key, prune, body, expiresMs];
-    this.#sql.run('INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)', values);
-    return 'new';
+    return new Map(rows);
   }
 
   /** The prune with the earliest expiry, i.e. the least recently used one. */
@@ -150,11 +62,12 @@ export class Decisions {
   /** Deletes a prune, its decisions, and its text if no other prune needs it. */
   removePrune(id: number): void {
     const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [id]);
-    this.#deletePrune(id);
+    this.deletePrune(id);
     if (snapshot !== undefined) this.#snapshots.dropOrphan(snapshot);
   }
 
-  #deletePrune(id: number): void {
+  /** Deletes a prune with its decisions. */
+  deletePrune(id: number): void {
     this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 
@@ -178,10 +91,4 @@ export class Decisions {
   removeWhole(id: number): void {
     this.#sql.run('DELETE FROM decision WHERE id = ?', [id]);
   }
-}
-
-function untilOf({ key, prune_id, expires_ms }: DecisionRow): Until {
-  return prune_id === null
-    ? { kind: 'whole', id: key, expiresMs: expires_ms }
-    : { kind: 'prune', id: prune_id, expiresMs: expires_ms };
 }

@@ -3,7 +3,7 @@ import type { DirectiveAction, SegmentFacts, SegmentStore, StoredSegment } from 
 import { keysOf, type SegmentReads } from '../segments.ts';
 import { bounded } from '../sql/steps.ts';
 import type { Access } from './access.ts';
-import type { ConnectionHolder } from './connection-holder.ts';
+import type { Generations } from './generations.ts';
 import type { Statements } from './statements.ts';
 import type { Budget, Part } from './sweep.ts';
 
@@ -13,27 +13,15 @@ const CHECKPOINT_PAUSE_MS = 20;
 /** Rows are read by position, which is twice as fast as by name. */
 export class FileSegmentReads implements SegmentReads {
   readonly #access: Access;
-  readonly #holder: ConnectionHolder;
-  /** Version read in this event-loop turn, shared by concurrent requests. */
-  #version: string | null = null;
+  readonly #generations: Generations;
 
-  constructor(access: Access, holder: ConnectionHolder) {
+  constructor(access: Access, generations: Generations) {
     this.#access = access;
-    this.#holder = holder;
+    this.#generations = generations;
   }
 
   directivesVersion(): string {
-    if (this.#version !== null) return this.#version;
-    try {
-      const generation = this.#holder.repeated(() => this.#holder.connection().tables.meter('directive_generation'));
-      this.#version = `${this.#holder.serial}.${generation}`;
-      setImmediate(() => {
-        this.#version = null;
-      });
-      return this.#version;
-    } catch (cause) {
-      throw this.#holder.failed(cause);
-    }
+    return this.#generations.now.directives;
   }
 
   hasNoDirectives(): boolean {
@@ -41,7 +29,7 @@ export class FileSegmentReads implements SegmentReads {
   }
 
   async changed({ erased }: { readonly erased: number }): Promise<void> {
-    this.#version = null;
+    this.#generations.forget();
     // erased text remains in the write-ahead log until a checkpoint, which other readers may delay
     for (let tries = 0; erased > 0 && tries < CHECKPOINT_TRIES; tries++) {
       const done = await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false); // busy: retried below

@@ -15,27 +15,20 @@ const TRIED_BYTES = 65_536;
 /** Original texts by hash. Each is stored once, regardless of how many prunes refer to it. */
 export class Snapshots {
   readonly #sql: Statements;
-  #stored = 0;
 
   constructor(sql: Statements) {
     this.#sql = sql;
   }
 
-  /** Number of texts stored over this connection. */
-  get stored(): number {
-    return this.#stored;
-  }
-
-  /** Stores a text unless its hash is known, inside the caller's transaction. Returns its row. */
-  put(hash: string, text: string, packed: PackedText | undefined): number {
-    const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', [hash]);
-    if (known !== undefined) return known;
+  /** Stores a text whose hash is not stored yet, inside the caller's transaction. Returns its row and stored size. */
+  add(hash: string, text: string, packed: PackedText | undefined): { readonly id: number; readonly bytes: number } {
     const { encoding, packing, text_bytes, data } = packed ?? plainForm(text);
-    this.#stored++;
-    return this.#sql.insert(
+    const values = [hash, encoding, packing, text_bytes, data.length, this.#insertContent(data)];
+    const id = this.#sql.insert(
       'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES (?, ?, ?, ?, ?, ?)',
-      [hash, encoding, packing, text_bytes, data.length, this.#insertContent(data)],
+      values,
     );
+    return { id, bytes: data.length };
   }
 
   /** Reserves room for an original, and fails like storing it would; undone by `releaseRoom`. */
@@ -61,10 +54,10 @@ export class Snapshots {
     return this.#sql.value('SELECT hash FROM snapshot WHERE id = ?', [id]);
   }
 
-  /** Deletes a text that no prune needs. */
-  dropOrphan(id: number): void {
+  /** Deletes a text unless a prune needs it; returns whether it was deleted. */
+  dropOrphan(id: number): boolean {
     const orphan = 'id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)';
-    this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, [id, id]);
+    return this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, [id, id]) > 0;
   }
 
   /** Texts waiting for compression, oldest first. */

@@ -77,6 +77,11 @@ export class Statements {
     return this.#statement(sql, 'raw').all(...values) as unknown[] as Row[];
   }
 
+  /** Like `tuples`, with lists among the values. */
+  tuplesOf<Row extends readonly unknown[]>(sql: string, values: readonly unknown[]): Row[] {
+    return this.tuples(sql, values.map(stored));
+  }
+
   /** @returns the number of changed rows */
   run(sql: string, values: readonly unknown[] = []): number {
     return this.#statement(sql).run(...values).changes;

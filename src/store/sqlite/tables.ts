@@ -7,11 +7,6 @@ import { Statements } from './statements.ts';
 /** Limit for sent-message records, more than a team produces within their lifetime. The oldest are deleted first. */
 const MAX_SENT = 400_000;
 
-interface SentRow {
-  readonly body: string;
-  readonly expires_ms: number;
-}
-
 /** Sent-message records by prefix. Expired rows are returned too. */
 class SentTable {
   readonly #sql: Statements;
@@ -20,17 +15,9 @@ class SentTable {
     this.#sql = sql;
   }
 
-  find(prefix: string): SentRow | undefined {
-    return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
-  }
-
-  /** Like `find`, for several prefixes. */
-  findAll(prefixes: readonly string[]): (SentRow & { readonly prefix: string })[] {
-    return this.#sql.allOf('SELECT prefix, body, expires_ms FROM sent WHERE prefix IN LIST(?)', [prefixes]);
-  }
-
-  put(prefix: string, body: string, expiresMs: number): void {
-    this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
+  /** Whether there is a record of any of these messages, expired or not. */
+  hasAny(prefixes: readonly string[]): boolean {
+    return this.#sql.allOf('SELECT 1 FROM sent WHERE prefix IN LIST(?) LIMIT 1', [prefixes]).length > 0;
   }
 
   /** Deletes at most `limit` expired rows, and as many beyond the row limit; returns their number. */
@@ -60,15 +47,6 @@ class ServedAndRefused {
       [hash, expiresMs],
     );
     this.#sql.run('DELETE FROM served WHERE id <= (SELECT max(id) FROM served) - ?', [MAX_SERVED]);
-  }
-
-  /** Stored expiries of texts that were served. */
-  servedUntil(hashes: readonly string[]): Map<string, number> {
-    const rows = this.#sql.allOf<{ hash: string; expires_ms: number }>(
-      'SELECT hash, expires_ms FROM served WHERE hash IN LIST(?)',
-      [hashes],
-    );
-    return new Map(rows.map(({ hash, expires_ms }) => [hash, expires_ms]));
   }
 
   refuse(prefixHash: string, expiresMs: number): void {

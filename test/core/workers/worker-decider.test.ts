@@ -8,6 +8,7 @@ import { type Decider, MainThreadDecider } from '../../../src/core/decide/decisi
 import type { TimeLimit } from '../../../src/core/decide/time-limits.ts';
 import { WorkerDecider, type WorkerDeciderOptions } from '../../../src/core/decide/workers/worker-decider.ts';
 import { textHash } from '../../../src/core/hash.ts';
+import type { Decision } from '../../../src/core/ports.ts';
 import { afterwards } from '../../helpers/afterwards.ts';
 import { compiled } from '../../helpers/built.ts';
 import { serverLog } from '../../helpers/texts.ts';
@@ -33,12 +34,12 @@ function jobOf(text: string): Job {
   return { text, textHash: textHash(text), goal: 'why do orders fail', hints, limits, tool: 'bash', caller: 'proxy' };
 }
 
-/** Counts what is decided on the main thread. */
+/** Counts what is decided on the main thread, whose current time slice is used up. */
 class CountingDecider implements Decider {
   readonly jobs: Job[] = [];
   readonly #decider = new MainThreadDecider();
 
-  decide(...[job, ...rest]: Parameters<Decider['decide']>): ReturnType<Decider['decide']> {
+  async decide(...[job, ...rest]: Parameters<Decider['decide']>): Promise<Decision> {
     this.jobs.push(job);
     return this.#decider.decide(job, ...rest);
   }

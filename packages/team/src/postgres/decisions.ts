@@ -89,7 +89,7 @@ export interface DecisionRow {
   readonly expires_ms: number;
 }
 
-export const FIND_DECISIONS = `
+const FIND_DECISIONS = `
   SELECT d.key, p.prune_id, coalesce(d.body, p.body) AS body,
     CASE WHEN d.prune IS NULL THEN d.expires_ms ELSE p.expires_ms END AS expires_ms
   FROM mcp_pruner.decision d LEFT JOIN mcp_pruner.prune p ON p.id = d.prune WHERE d.key = ANY ($1)`;

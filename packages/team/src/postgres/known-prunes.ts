@@ -1,16 +1,13 @@
-import { BoundedMap, ExactLruMap } from 'mcp-pruner/base/bounded-map.ts';
+import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { Committed, Decision, StoreBatch } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { Lifetimes, PendingUses } from 'mcp-pruner/store/lifetimes.ts';
 import type { Database } from './database.ts';
-import { type CommitRow, type DecisionRow, decisionOf, FIND_DECISIONS } from './decisions.ts';
+import { type CommitRow, type DecisionRow, decisionOf } from './decisions.ts';
 import { toPg } from './text.ts';
 
 /** Maximum number of prunes with cached expiry, whose uses need no query. */
 const MAX_SEEN = 200_000;
-/** Maximum number of decisions from a commit or look-up cached for the next look-up. */
-const MAX_CACHED_DECISIONS = 1_000;
-const CACHED_DECISION_MS = 2_000;
 
 /** Cache of prunes and decisions seen in the database, so that most uses need no query. */
 export class KnownPrunes {
@@ -19,12 +16,6 @@ export class KnownPrunes {
   readonly #lifetimes: Lifetimes;
   readonly #epoch: () => string;
   readonly #seen = new BoundedMap<string, number>(MAX_SEEN);
-  readonly #foundByCommit = new ExactLruMap<string, Decision>(MAX_CACHED_DECISIONS, CACHED_DECISION_MS);
-  /** Decisions prefetched by `findSent` for the next `findDecisions`. */
-  readonly #prefetched = new ExactLruMap<string, { readonly row: DecisionRow | null }>(
-    MAX_CACHED_DECISIONS,
-    CACHED_DECISION_MS,
-  );
   #seenEpoch = '';
 
   /** @param epoch - changes with each deletion */
@@ -35,25 +26,10 @@ export class KnownPrunes {
     this.#epoch = epoch;
   }
 
-  async findDecisions(keys: readonly string[], nowMs: number): Promise<Map<string, Decision>> {
-    const prefetched = new Map(keys.flatMap((key) => this.#takePrefetched(key)));
-    const queried = keys.filter((key) => !this.#foundByCommit.has(key) && !prefetched.has(key));
-    const rows =
-      queried.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [queried.map(toPg)]);
-    const byKey = new Map(rows.map((row) => [row.key, row]));
-    const found = new Map<string, Decision>();
-    for (const key of keys) {
-      const row = byKey.get(key) ?? prefetched.get(key);
-      const just = this.#foundByCommit.get(key);
-      if (just) found.set(key, just);
-      else if (row && this.#noteDecision(row, nowMs)) found.set(key, decisionOf(row));
-    }
-    return found;
-  }
-
-  /** Remembers the result of a look-up for the next `findDecisions`; `null`: the decision does not exist. */
-  prefetch(key: string, row: DecisionRow | null): void {
-    this.#prefetched.set(key, { row });
+  /** The unexpired decisions among rows that were read; records their use. */
+  decisionsIn(rows: readonly DecisionRow[], nowMs: number): Map<string, Decision> {
+    const alive = rows.filter((row) => this.#noteDecision(row, nowMs));
+    return new Map(alive.map((row) => [row.key, decisionOf(row)]));
   }
 
   /** Records the use of prunes; queries only uncached ones. Returns the missing ids. */
@@ -86,10 +62,9 @@ export class KnownPrunes {
     const of = (what: CommitRow['what']): CommitRow[] => rows.filter((row) => row.what === what);
     const refused = of('refused').map(({ id }) => id);
     const known = of('known').map(({ id }) => id);
-    for (const { id, prune_id, body, until_ms } of of('known')) {
-      const row = { key: id, prune_id, body, expires_ms: until_ms ?? 0 };
-      if (this.#noteDecision(row, nowMs)) this.#foundByCommit.set(id, decisionOf(row));
-    }
+    const stored = of('known').map(({ id, prune_id, body, until_ms }) => {
+      return { key: id, prune_id, body, expires_ms: until_ms ?? 0 };
+    });
     if (!(batch.wholeOrNothing && refused.length > 0)) {
       for (const { decision } of batch.decisions) {
         const { pruneId, key } = decision;
@@ -110,18 +85,9 @@ export class KnownPrunes {
       missing: missing.map(({ id }) => id),
       refused,
       known,
+      decisions: stored.length > 0 ? this.decisionsIn(stored, nowMs) : undefined,
       sentBefore: sentBefore.length > 0 ? sentBefore : undefined,
     };
-  }
-
-  /**
-   * The prefetched result for a decision, consumed once: `null` means it does not exist, an empty list means it was not
-   * prefetched.
-   */
-  #takePrefetched(key: string): [string, DecisionRow | null][] {
-    const prefetched = this.#prefetched.get(key);
-    this.#prefetched.delete(key);
-    return prefetched ? [[key, prefetched.row]] : [];
   }
 
   /** Records the use of a decision that was read; `false` if it has expired. */

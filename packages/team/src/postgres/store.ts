@@ -2,7 +2,7 @@ import type { KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { ProjectSettingsStore } from 'mcp-pruner/core/ports/project-settings.ts';
 import type { RecallStore } from 'mcp-pruner/core/ports/recall.ts';
 import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
-import type { Committed, Decision, SentMessage, Store, StoreBatch } from 'mcp-pruner/core/ports.ts';
+import type { Committed, LookedUp, LookUp, Store, StoreBatch } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import { CommonStore } from 'mcp-pruner/store/common-store.ts';
 import { decodeSent } from 'mcp-pruner/store/decision-codec.ts';
@@ -14,15 +14,7 @@ import { StoredProjectSettings } from 'mcp-pruner/store/settings/project-setting
 import { type HashedText, intactText } from 'mcp-pruner/store/text-codec.ts';
 import { Database } from './database.ts';
 import { DatabaseSql } from './database-sql.ts';
-import {
-  COMMIT,
-  COMMIT_OWNED,
-  type CommitRow,
-  commitValues,
-  type DecisionRow,
-  LOOK_UP,
-  type LookUpRow,
-} from './decisions.ts';
+import { COMMIT, COMMIT_OWNED, type CommitRow, commitValues, LOOK_UP, type LookUpRow } from './decisions.ts';
 import { KnownPrunes } from './known-prunes.ts';
 import { DatabaseRecall } from './recall-store.ts';
 import { ReplicaView } from './replica-view.ts';
@@ -157,8 +149,31 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     return `${this.#view.deleted}.${epochSlice(this.sql.nowMs(), this.#lifetimes)}`;
   }
 
-  findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    return this.#known.findDecisions(keys, this.sql.nowMs());
+  lookUp({ prefixes = [], keys = [], hashes = [] }: LookUp): LookedUp | Promise<LookedUp> {
+    if (this.#database.isClosed) throw new StoreUnavailable('closed');
+    const nowMs = this.sql.nowMs();
+    // served texts need no query, because every replica is notified of them
+    const served = new Set(
+      hashes.filter((hash) => this.#uses.use('served', hash, this.#view.servedUntil(hash), nowMs)),
+    );
+    if (prefixes.length + keys.length === 0) return { sent: new Map(), decisions: new Map(), served };
+    return this.#lookUp(prefixes, keys, served);
+  }
+
+  async #lookUp(prefixes: readonly string[], keys: readonly string[], served: Set<string>): Promise<LookedUp> {
+    const rows = await this.#database.query<LookUpRow>(LOOK_UP, [prefixes.map(toPg), keys.map(toPg)]);
+    const nowMs = this.sql.nowMs();
+    const alive = rows.filter(
+      ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
+    );
+    return {
+      sent: new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')])),
+      decisions: this.#known.decisionsIn(
+        rows.filter(({ what }) => what === 'decision'),
+        nowMs,
+      ),
+      served,
+    };
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
@@ -181,23 +196,6 @@ class DatabaseStore extends CommonStore implements PostgresStore {
         ? await this.#database.write<CommitRow>(COMMIT, values, waitMs, 'repeatable')
         : await this.#database.write<CommitRow>(COMMIT_OWNED, [...values, toPg(owner)], waitMs, 'repeatable');
     return this.#known.committed(batch, rows, nowMs);
-  }
-
-  async findSent(
-    prefixes: readonly string[],
-    prefetchKeys: () => readonly string[] = () => [],
-  ): Promise<Map<string, SentMessage>> {
-    const keys = prefetchKeys();
-    const rows = await this.#database.query<LookUpRow>(LOOK_UP, [prefixes.map(toPg), keys.map(toPg)]);
-    const decisions = new Map(
-      rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
-    );
-    for (const key of keys) this.#known.prefetch(key, decisions.get(key) ?? null);
-    const nowMs = this.sql.nowMs();
-    const alive = rows.filter(
-      ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
-    );
-    return new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')]));
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
@@ -241,15 +239,6 @@ class DatabaseStore extends CommonStore implements PostgresStore {
       'repeatable',
     );
     await this.#view.pollAnew();
-  }
-
-  wasServed(textHashes: readonly string[]): Promise<Set<string>> {
-    // no query, because every replica is notified of served texts
-    if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
-    const nowMs = this.sql.nowMs();
-    return Promise.resolve(
-      new Set(textHashes.filter((hash) => this.#uses.use('served', hash, this.#view.servedUntil(hash), nowMs))),
-    );
   }
 
   async markRefused(prefixHash: string): Promise<void> {

@@ -68,13 +68,15 @@ export class WorkerDecider implements Decider {
     this.#program = existsSync(file) ? file : null; // the compiled worker does not exist when running from the sources
   }
 
-  decide(job: Job, key: string, limit: TimeLimit, opinions: Float64Array | null): Promise<Decision> {
+  decide(job: Job, key: string, limit: TimeLimit, opinions: Float64Array | null): Decision | Promise<Decision> {
     const { mainThread, largeChars = LARGE_CHARS, maxMainThreadChars = MAX_MAIN_THREAD_CHARS } = this.#options;
     const chars = job.text.length;
     const small = chars < largeChars && this.#mainThreadChars + chars < maxMainThreadChars;
     if (small || job.keepWhole !== undefined || job.cutWhole || !this.#canStart()) {
+      const decided = mainThread.decide(job, key, limit, opinions);
+      if (!(decided instanceof Promise)) return decided;
       this.#mainThreadChars += chars;
-      return mainThread.decide(job, key, limit, opinions).finally(() => {
+      return decided.finally(() => {
         this.#mainThreadChars -= chars;
       });
     }

@@ -10,6 +10,8 @@ import type {
   Committed,
   Decision,
   EventRecord,
+  LookedUp,
+  LookUp,
   SentMessage,
   Store,
   StoreBatch,
@@ -159,6 +161,10 @@ export class NarrowedStore implements StoreHandle {
     const found = await this.#unscoped.store.findDecisions(keys);
     const owned = await this.#owned([...found.values()].flatMap(({ pruneId }) => pruneId ?? []));
     return new Map([...found].filter(([, { pruneId }]) => pruneId !== null && owned.has(pruneId)));
+  }
+
+  async lookUp({ keys = [] }: LookUp): Promise<LookedUp> {
+    return { sent: new Map(), decisions: await this.findDecisions(keys), served: new Set() };
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {

@@ -4,6 +4,7 @@ import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
 import type { OpenView, View, Viewing } from 'mcp-pruner/app/mounts.ts';
 import { PageAccess, type PageKeys } from 'mcp-pruner/app/page/access.ts';
+import { started } from 'mcp-pruner/base/work.ts';
 import { MCP_RUN } from 'mcp-pruner/core/event-log.ts';
 import type { Ownership } from 'mcp-pruner/core/ownership.ts';
 import type { ProjectStore, Viewer } from 'mcp-pruner/core/ports/projects.ts';
@@ -64,7 +65,7 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
   return {
     project: viewer.project,
     events: eventsOf(parts.events, viewer.project),
-    own: (pruneIds) => owners.claim(viewer.project, pruneIds),
+    own: (pruneIds) => started(owners.claim(viewer.project, pruneIds)),
     store: viewer.projects === 'all' ? null : new NarrowedStore(wide, viewer, viewer.projects),
     pageAccess: access,
     findings: viewerFindings,
