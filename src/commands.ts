@@ -16,7 +16,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   report: {
     group: 'daily',
     summary: 'show dollars, tokens, tools and prices, in one line, live, or of past sessions',
-    load: async () => (await import('./cli/report/report.ts')).report,
+    load: async () => (await import('@mcp-pruner/ledger/report/report.ts')).report,
   },
   recover: {
     group: 'daily',

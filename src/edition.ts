@@ -16,6 +16,7 @@ import { settingTable } from './config/settings.ts';
 /** All optional parts. A smaller edition of the program is a shorter list here and in `commands.ts`. */
 export const edition: CliEdition = {
   settings: settingTable([keysSettings, { rows: fleetSettings, features: fleetFeatures }, { rows: seamSettings }]),
+  ledger: async () => (await import('@mcp-pruner/ledger/open.ts')).openLedger,
   recall: async () => (await import('@mcp-pruner/recall/open.ts')).openRecall,
   contextGc: async () => (await import('@mcp-pruner/context/open.ts')).openContextGc,
   parts: [fleet, keys, limits, seams],

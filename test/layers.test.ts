@@ -18,13 +18,15 @@ const layers: readonly (readonly string[])[] = [
   ['wires'],
   ['core'],
   ['money'],
-  ['store', 'backends', 'ledger', 'agents', 'config', 'observe'],
+  ['store', 'backends', 'agents', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  ['context', 'fleet', 'lab', 'limits', 'page', 'recall', 'seams', 'sessions', 'team'].map(
+  ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'team'].map(
     (name) => `packages/${name}`,
   ),
+  // private: measures the others
+  ['packages/lab'],
 ];
 const ENTRY = layers.length;
 

@@ -4,8 +4,9 @@
  *
  * Eleven shapes of what a conversation costs whole. A pruned one costs a fifth less, give or take a twentieth of itself.
  */
+
+import { type ComparedConversation, holdoutOf } from '@mcp-pruner/ledger/holdout.ts';
 import type { Arm } from '../../src/core/ports/ledger.ts';
-import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { randomFrom } from '../../test/helpers/random.ts';
 
 const EXPERIMENTS = Number(process.argv[2] ?? 100);

@@ -1,9 +1,10 @@
+import { Ledger, readReport } from '@mcp-pruner/ledger/ledger.ts';
+import { FakeProvider, type Piece } from '../../packages/ledger/test/fake-provider.ts';
 import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { edition } from '../../src/edition.ts';
-import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/money/prices.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
@@ -11,7 +12,6 @@ import type { Dialect, ProviderUsage } from '../../src/wires/dialects/dialect.ts
 import { googleGemini } from '../../src/wires/dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
-import { FakeProvider, type Piece } from '../../test/ledger/fake-provider.ts';
 import type { AgentTurn } from './conversation.ts';
 import type { Count } from './tokenisers.ts';
 import { WIRES } from './wires.ts';
@@ -64,7 +64,7 @@ export async function play(
   conversations: readonly (readonly AgentTurn[])[],
 ): Promise<Outcome> {
   const dialect = DIALECTS[wire];
-  const { rewriter, ledger, close, clock } = await openProxy();
+  const { rewriter, ledger, store, close, clock } = await openProxy();
   const { bodyOf, cacheControl } = WIRES[wire];
   const rules = { ...RULES, automatic: cacheControl === undefined, write: cacheControl ? 6.25 : 5 };
   let [billed, twinBilled] = [0, 0];
@@ -102,7 +102,7 @@ export async function play(
     billed += provider.dollars;
     twinBilled += twin.dollars;
   }
-  const { totals } = await ledger.report({ sinceDay: '2000-01-01' });
+  const { totals } = await readReport(store.ledger, { sinceDay: '2000-01-01' });
   await close();
   return {
     reported: totals.gross,
@@ -146,7 +146,7 @@ async function openProxy() {
     await ledger.close();
     await store.close();
   };
-  return { rewriter, ledger, clock, close };
+  return { rewriter, ledger, store, clock, close };
 }
 
 /** Fields of a body that a model reads. */

@@ -10,17 +10,25 @@ import { Turns } from '../core/decide/turns.ts';
 import { warmUp } from '../core/decide/warm-up.ts';
 import { WorkerDecider } from '../core/decide/workers/worker-decider.ts';
 import type { BudgetGate } from '../core/ports/budgets.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import { IDEMPOTENCY_TTL_MS, Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
-import type { LearnedThresholds } from '../money/compactions.ts';
+import { pricesOf } from '../money/installed-prices.ts';
 import type { Prices } from '../money/prices.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import type { Base, Context } from './context.ts';
-import { type ContextGuest, type ContextView, partTools, type RecallGuest } from './guest.ts';
-import { type LedgerCounters, openLedger } from './ledger.ts';
+import {
+  type ContextGuest,
+  type ContextView,
+  type LedgerCounters,
+  type LedgerGuest,
+  type OpenLedger,
+  partTools,
+  type RecallGuest,
+} from './guest.ts';
 import { type Observers, openObservers } from './observers.ts';
+import { readsOwnLengths } from './own-lengths.ts';
 import { decisionCacheOf } from './pipeline.ts';
 
 /** Services of every server, HTTP or stdio, used by tools, wires and routes. */
@@ -37,15 +45,12 @@ export interface Services extends Context, Observers {
   /** Scheduler of long work on the main thread. */
   readonly turns: Turns;
   /** Guests of every server. */
-  readonly own: { readonly context: ContextGuest; readonly recall: RecallGuest };
+  readonly own: { readonly ledger: LedgerGuest; readonly context: ContextGuest; readonly recall: RecallGuest };
   readonly contextGc: ContextView;
-  /** The ledger: costs of requests, and effects of pruning. */
-  readonly ledger: Ledger;
-  /** See `OpenLedger.ledgerStarted`. */
-  readonly ledgerStarted: Promise<void>;
+  readonly ledger: OpenLedger;
+  /** Figures of the ledger that the viewer may see. */
+  readonly ledgerView: LedgerReader;
   readonly prices: Prices;
-  /** Lengths at which clients compact. */
-  readonly thresholds: LearnedThresholds;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Per-project settings. */
@@ -76,10 +81,16 @@ export async function openServices(
   const { store, events } = context;
   const deciding = openDeciding(context);
   const { scorer, turns, decider, decisionCache } = deciding;
-  const { ledger, ledgerStarted, prices, thresholds } = openLedger(context, counters);
   const projectBook = openProjectBook(context);
   const { edition } = context;
-  const [openContextGc, openRecall] = await Promise.all([edition.contextGc(), edition.recall()]);
+  const [openLedger, openContextGc, openRecall] = await Promise.all([
+    edition.ledger(),
+    edition.contextGc(),
+    edition.recall(),
+  ]);
+  const prices = openPrices(context);
+  const ledgerGuest = openLedger(context, { prices, ...counters });
+  const { ledger } = ledgerGuest;
   const contextGuest = openContextGc(context, {
     projectBook,
     count: (sums) => ledger.count(sums),
@@ -92,7 +103,7 @@ export async function openServices(
   const recallGuest = openRecall(context, (pruneIds) => cold.recovered(pruneIds));
   const watches = openObservers(context, [contextGuest, recallGuest], turns, counters);
   const { flushSeen } = watches;
-  const own = { context: contextGuest, recall: recallGuest };
+  const own = { ledger: ledgerGuest, context: contextGuest, recall: recallGuest };
   const upkeep = openUpkeep(context, projectBook);
   let budgets: BudgetGate | null = null;
   const onPruned = (result: PruneTextResult): void => {
@@ -110,9 +121,8 @@ export async function openServices(
     ...watches,
     contextGc: contextGuest.over(context, flushSeen),
     ledger,
-    ledgerStarted,
+    ledgerView: ledgerGuest.over(context),
     prices,
-    thresholds,
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,
@@ -129,7 +139,7 @@ export async function openServices(
       await decider.close();
       await scorer?.close();
       await flushSeen();
-      await ledger.close();
+      await ledgerGuest.close?.();
       await events.flush();
       await store.close();
     },
@@ -159,6 +169,15 @@ async function warmUpInTurns(turns: Turns): Promise<void> {
   await nextTurn(); // the request comes first
   const decisions = warmUp();
   while (!(await turns.run(() => decisions.next())).done);
+}
+
+/** Loads the prices, and logs problems in their files. A broken file is not fatal: its models are counted in tokens only. */
+function openPrices({ settings, log, env }: Context): Prices {
+  readsOwnLengths(env ?? {});
+  const prices = pricesOf(settings);
+  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
+  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
+  return prices;
 }
 
 function openProjectBook({ settings, store, log, failures }: Context): ProjectBook {

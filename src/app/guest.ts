@@ -2,11 +2,14 @@ import type { RequestListener } from 'node:http';
 import type { ProjectBook } from '../config/project-book.ts';
 import type { Settings, SettingTable } from '../config/settings.ts';
 import type { Ownership } from '../core/ownership.ts';
-import type { Budget, OverBudget } from '../core/ports/budgets.ts';
+import type { Budget, BudgetGate, OverBudget } from '../core/ports/budgets.ts';
 import type { ColdReports, ContextActions } from '../core/ports/context-gc.ts';
 import type { OnEnded } from '../core/ports/guest.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import type { SumGroup } from '../core/ports/ledger-store.ts';
 import type { RecallSearch } from '../core/ports/recall.ts';
+import type { LedgerSink } from '../core/ports/request-facts.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { SeamSeat } from '../core/ports/seams.ts';
 import type { Observer } from '../core/ports/seen.ts';
@@ -15,6 +18,7 @@ import type { Clock } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
+import type { Prices } from '../money/prices.ts';
 import type { LabelledGauge } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
@@ -138,6 +142,57 @@ export interface Limits {
   usedBy(requestIds: readonly string[], sinceMs: number): Promise<RunFigures['limits']>;
 }
 
+/** The ledger: costs of requests, and effects of pruning. */
+export interface OpenLedger extends LedgerSink {
+  /** Number of unbilled requests: in memory, or waiting in the store for another process. */
+  readonly queued: number;
+  /** Requests and figures that the store refused, since the start. */
+  readonly dropped: number;
+  /** Since when requests cannot be billed, in epoch milliseconds; `null` if they can. */
+  readonly failingSinceMs: number | null;
+  /** @param reported - resolves once all finished requests were reported to the ledger */
+  reportedBy(reported: () => Promise<void>): void;
+  /** Bills waiting requests. Never rejects. */
+  flush(): Promise<void>;
+}
+
+/** The ledger, as the proxy, the page and other guests use it. */
+export interface LedgerGuest extends Guest {
+  readonly ledger: OpenLedger;
+  /** Settles after the first store write, which announces this process to others. Never rejects. */
+  readonly started: Promise<void>;
+  /** Figures that a viewer may see. */
+  over(viewed: Pick<Context, 'store'>): LedgerReader;
+  /** Starts to enforce monthly budgets. */
+  budgets(limits: BudgetLimits): Promise<OpenBudgets>;
+}
+
+export interface LedgerParts extends LedgerCounters {
+  readonly prices: Prices;
+}
+
+/** Counters of bills, for metrics. */
+export interface LedgerCounters {
+  /** Called for each billed request. */
+  readonly onBilled?: (turn: LedgerTurn) => void;
+  /** Called with the number of figures added to the project `(others)` because the day was full. */
+  readonly onFolded?: (figures: number) => void;
+  /** Called when a client compacted a conversation, or a compaction was avoided. */
+  readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
+}
+
+export interface BudgetLimits {
+  /** The budgets in force. */
+  readonly budgets: () => readonly Budget[];
+  /** Called once a month for each budget that is nearly used up. */
+  readonly onWarn: (budget: Budget, dollars: number) => void;
+}
+
+export interface OpenBudgets extends BudgetGate {
+  /** Reads the budgets and the amounts spent. Never rejects. */
+  refresh(): Promise<void>;
+}
+
 /** Context GC, as the pipeline, the page and the tools use it. */
 export interface ContextGuest extends Guest {
   readonly cold: ColdReports;
@@ -180,6 +235,7 @@ export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member
 export interface Edition {
   readonly settings: SettingTable;
   /** Load the guests that every server opens before all others. */
+  readonly ledger: () => Promise<(context: Context, parts: LedgerParts) => LedgerGuest>;
   readonly recall: () => Promise<(context: Context, onHits: (pruneIds: readonly string[]) => void) => RecallGuest>;
   readonly contextGc: () => Promise<(context: Context, parts: ContextParts) => ContextGuest>;
   /** Parts, in the order in which their doors admit requests. */

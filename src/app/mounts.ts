@@ -1,7 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
-import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { Allowed } from '../core/web-origin.ts';
 import { errorTable } from '../errors/errors.ts';
@@ -84,8 +83,6 @@ export interface OpenView {
 /** Inputs for the routes of one viewer. Without a part that selects views, there is only one viewer. */
 export interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
-  /** Ledger view for the page, if different from the ledger itself. */
-  readonly pageLedger?: LedgerReader;
   /** Charges texts to prune to the limits of the request's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project of a narrow viewer. */
@@ -167,6 +164,7 @@ function viewPartsOf(
     ...context,
     ...openPruners(context, own),
     contextGc: parts.own.context.over(context, parts.flushSeen),
+    ledgerView: parts.own.ledger.over(context),
     recall: parts.own.recall.over(context, parts.flushSeen),
     resources: openResources(context),
     idempotency: openIdempotency(context),
@@ -175,18 +173,7 @@ function viewPartsOf(
     health: () => withoutAddresses(parts.health()),
     examine: async () => findings(parts.health()),
   };
-  const { ledger } = parts;
-  const pageLedger: LedgerReader = {
-    async report(query) {
-      await ledger.flush();
-      return ledger.reportOf(store.ledger, query);
-    },
-    async turns(query) {
-      await ledger.flush();
-      return store.ledger.turns(query);
-    },
-  };
-  return { ...narrowed, tools: openTools(narrowed, parts.face), pageLedger, ...further };
+  return { ...narrowed, tools: openTools(narrowed, parts.face), ...further };
 }
 
 /** Answers errors that reached express as JSON, like all other errors, and without a stack trace. */

@@ -2,8 +2,7 @@ import { CompactionWatch } from '../core/compactions/watch.ts';
 import type { Turns } from '../core/decide/turns.ts';
 import { SeenReader } from '../core/seen/reader.ts';
 import type { Context } from './context.ts';
-import type { Guest } from './guest.ts';
-import type { LedgerCounters } from './ledger.ts';
+import type { Guest, LedgerCounters } from './guest.ts';
 import { findSettingsOf } from './pipeline.ts';
 
 /** Observers of requests. */

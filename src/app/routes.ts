@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
+import type { BudgetGate } from '../core/ports/budgets.ts';
 import { isForeign, isRebound } from '../core/web-origin.ts';
-import { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type LabelledGauge, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
@@ -59,10 +59,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     ofParts: () => opened.flatMap(({ rows }) => rows.gauges ?? []),
   });
   const services = await openServices(context, (result) => countPruned(metrics, result), {
-    onBilled: (turn) => {
-      metrics.billed(turn);
-      budgets.add(turn);
-    },
+    onBilled: (turn) => metrics.billed(turn),
     onFolded: (figures) => metrics.folded(figures),
     onCompaction: (kind) => metrics.compaction(kind),
   });
@@ -92,7 +89,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(context)]).then(() => undefined),
+    loaded: Promise.all([rest.settled, services.own.ledger.started, noteSettings(context)]).then(() => undefined),
     health: () => ({
       ...services.health(),
       routes: rest.state(),
@@ -106,7 +103,6 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
       await Promise.all(opened.map((one) => one.stop?.()));
     },
     async close() {
-      budgets.close();
       await wires.close(); // the last reports may still pass data to the parts
       await Promise.all(opened.map((one) => one.close?.()));
       await services.close();
@@ -207,11 +203,9 @@ async function openParts(services: Services, port: number): Promise<Guest[]> {
  * Enforces the monthly budgets of keys and projects. A nearly exhausted budget is logged and recorded in the audit
  * trail.
  */
-async function openBudgets(services: Services, opened: readonly Guest[]): Promise<Budgets> {
-  const { store, events, clock, log, failures, projectBook, prices } = services;
-  const budgets = new Budgets({
-    store: store.ledger,
-    clock,
+async function openBudgets(services: Services, opened: readonly Guest[]): Promise<BudgetGate> {
+  const { events, clock, log, projectBook, own } = services;
+  const budgets = await own.ledger.budgets({
     budgets: () => [...opened.flatMap(({ rows }) => rows.budgets?.() ?? []), ...projectBook.budgets()],
     onWarn: ({ of, name, dollars: budget }, dollars) => {
       const payload = { of, name, budget, spent: Math.round(dollars * 100) / 100 };
@@ -220,10 +214,7 @@ async function openBudgets(services: Services, opened: readonly Guest[]): Promis
       const project = of === 'project' ? name : undefined;
       events.add([{ ...about, kind: 'budget_warned', payload, project }]);
     },
-    onFailure: failures.of('ledger'),
-    prices,
   });
-  await budgets.start();
   const refresh = (): void => void budgets.refresh();
   projectBook.onChanged(refresh);
   for (const { access } of opened) access?.onChanged(refresh);
@@ -233,7 +224,7 @@ async function openBudgets(services: Services, opened: readonly Guest[]): Promis
 /** Gatekeepers in order: doors of parts, budgets, and finally the provider keys lent by this server. */
 async function frontFor(
   parts: MountParts,
-  budgets: Budgets,
+  budgets: BudgetGate,
   { received, decoder }: Pick<Wires, 'received' | 'decoder'>,
 ): Promise<Gatekeeper> {
   const { opened, destinations, settings, ledger, clock } = parts;

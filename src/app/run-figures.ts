@@ -1,15 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { LedgerStore } from '../core/ports/ledger-store.ts';
 import type { RunFigures } from '../core/ports/run-figures.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { RunBook } from '../proxy/report/run-book.ts';
-import { type Guest, memberOf } from './guest.ts';
+import { type Guest, memberOf, type OpenLedger } from './guest.ts';
 
 interface RunSources {
   readonly book: Pick<RunBook, 'of' | 'ended'>;
   /** Resolves once all finished requests are counted. */
   readonly reported: () => Promise<void>;
-  readonly ledger: Pick<Ledger, 'flush'>;
+  readonly ledger: Pick<OpenLedger, 'flush'>;
   readonly store: Pick<LedgerStore, 'costOf'>;
   readonly opened: readonly Guest[];
 }

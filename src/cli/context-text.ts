@@ -3,8 +3,8 @@ import { hourCacheWords } from '../core/miss-causes.ts';
 import type { ColdFigures } from '../core/ports/compactions.ts';
 import type { ContextReport } from '../core/ports/context-report.ts';
 import { printableLine } from './command.ts';
-import { shortName } from './report/conversations.ts';
-import { money } from './report/words.ts';
+import { shortName } from './conversations.ts';
+import { money } from './words.ts';
 
 const MOST_SHOWN = 10;
 

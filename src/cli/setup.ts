@@ -15,13 +15,13 @@ import { type Call, type Command, configOption, fileReader, type Io, textOption,
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
-import { money } from './report/words.ts';
 import { stdioToolScope } from './run/mcp.ts';
 import { namedProxy, proxyHealth, proxyUrl } from './run/proxy.ts';
 import { serverEnv } from './server-env.ts';
 import { statusLineEdit, statusLineUndo } from './status-line.ts';
 import { wrapped } from './table.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
+import { money } from './words.ts';
 
 const names = clients.map(({ name }) => name);
 

@@ -5,10 +5,10 @@ import type { StoredEvent } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Io, painter, printableLine, textOption } from './command.ts';
+import { type NamedConversation, named } from './conversations.ts';
 import { withStore } from './open-store.ts';
-import { type NamedConversation, named } from './report/conversations.ts';
-import { money } from './report/words.ts';
 import { table, wrapped } from './table.ts';
+import { money } from './words.ts';
 
 /** Maximum number of events read per conversation. */
 const MOST_EVENTS = 10_000;

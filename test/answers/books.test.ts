@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, deflateRawSync, gzipSync } from 'node:zlib';
+import { readReport } from '@mcp-pruner/ledger/ledger.ts';
 import { describe, expect, it } from 'vitest';
-import { readReport } from '../../src/ledger/ledger.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { ProviderUsage } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';

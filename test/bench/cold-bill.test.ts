@@ -6,9 +6,9 @@ import { SentTexts } from '../../bench/bill/sent-texts.ts';
 import { callsIn, contentOf } from '../../bench/bill/shown.ts';
 import { HEAD as HEADINGS, rowOf } from '../../bench/bill/sums.ts';
 import { type Message, type Recording, requestTimes, type Usage } from '../../bench/recordings/conversation.ts';
+import { FakeProvider, type Piece } from '../../packages/ledger/test/fake-provider.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { sourceFile } from '../helpers/texts.ts';
-import { FakeProvider, type Piece } from '../ledger/fake-provider.ts';
 
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 20, 10);

@@ -4,8 +4,6 @@ import type { ViewParts } from 'mcp-pruner/app/mounts.ts';
 import { PageAccess } from 'mcp-pruner/app/page/access.ts';
 import { settingsInWords } from 'mcp-pruner/config/show.ts';
 import { allowedCallers } from 'mcp-pruner/core/web-origin.ts';
-import { readColdFigures } from 'mcp-pruner/ledger/cold-stash.ts';
-import { readPrefixBreaks } from 'mcp-pruner/ledger/prefix-breaks.ts';
 import { readContexts, readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './views.ts';
@@ -28,11 +26,9 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
       await Promise.all([flushSeen(), events.flush()]);
     },
     onWritten: (listener) => events.onWritten(listener),
-    ledger: parts.pageLedger ?? parts.ledger,
+    ledger: parts.ledgerView,
     savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
-    coldStash: (query) => readColdFigures(store.ledger, settings.coldStash, query),
-    prefixBreaks: (query) => readPrefixBreaks(store.ledger, query),
     threshold: (of) => readThreshold(store.compactions, of),
     recall: parts.recall,
     project: parts.viewerProject ?? 'default',

@@ -4,11 +4,9 @@ import type { Answer } from 'mcp-pruner/app/page/answers.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Pruner } from 'mcp-pruner/core/calls/api.ts';
 import type { BrowseStore, SeriesQuery } from 'mcp-pruner/core/ports/browse.ts';
-import type { ColdStashReport } from 'mcp-pruner/core/ports/cold-report.ts';
 import type { ContextActions } from 'mcp-pruner/core/ports/context-gc.ts';
 import type { ContextReport, Threshold } from 'mcp-pruner/core/ports/context-report.ts';
 import type { LedgerReader, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
-import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import type { ProjectSettingsStore } from 'mcp-pruner/core/ports/project-settings.ts';
 import type { RecallAnswer, RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
 import type { Records } from 'mcp-pruner/core/ports/records.ts';
@@ -85,13 +83,17 @@ export async function linesView(
 
 /** Recent compactions, costs of pauses, results put aside, and reported prefix breaks. @throws StoreUnavailable */
 export async function contextsView(
-  { contexts, coldStash, prefixBreaks, clock }: PageParts,
+  { contexts, ledger, clock }: PageParts,
   days: number,
   project: string | undefined,
 ): Promise<ContextsShown> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const query = { sinceDay, project };
-  const [report, cold, breaks] = await Promise.all([contexts(query), coldStash(query), prefixBreaks(query)]);
+  const [report, cold, breaks] = await Promise.all([
+    contexts(query),
+    ledger.coldStash(query),
+    ledger.prefixBreaks(query),
+  ]);
   return { ...report, ...cold, prefix_breaks: breaks };
 }
 
@@ -144,13 +146,6 @@ export interface PageParts {
   readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
-  /** Results put aside at cold moments since a day. May reject with `StoreUnavailable`. */
-  readonly coldStash: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ColdStashReport>;
-  /** Changed histories reported by providers since a day. May reject with `StoreUnavailable`. */
-  readonly prefixBreaks: (query: {
-    readonly sinceDay: string;
-    readonly project?: string;
-  }) => Promise<PrefixBreakReport>;
   /** Length at which a client compacts; `null` if unknown. May reject with `StoreUnavailable`. */
   readonly threshold: (of: Parameters<typeof readThreshold>[1]) => Promise<Threshold | null>;
   readonly recall: RecallSearch;

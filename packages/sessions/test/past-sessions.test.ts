@@ -3,7 +3,7 @@ import { edition } from 'mcp-pruner/edition.ts';
 import { Prices } from 'mcp-pruner/money/prices.ts';
 import { describe, expect, it } from 'vitest';
 import { serverLog, sourceFile } from '../../../test/helpers/texts.ts';
-import { FakeProvider, type Piece, type ProviderRules } from '../../../test/ledger/fake-provider.ts';
+import { FakeProvider, type Piece, type ProviderRules } from '../../ledger/test/fake-provider.ts';
 import { type SessionRequest, Thread } from '../src/readers/recorded.ts';
 import { ownScales, Scales } from '../src/readers/scale.ts';
 import { stringsOf, UsedLines } from '../src/readers/used-lines.ts';

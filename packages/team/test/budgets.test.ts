@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { Billing } from '@mcp-pruner/ledger/billing.ts';
+import { Budgets, type BudgetsOptions } from '@mcp-pruner/ledger/budgets.ts';
 import type { Budget, BudgetRequest, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
-import { Billing } from 'mcp-pruner/ledger/billing.ts';
-import { Budgets, type BudgetsOptions } from 'mcp-pruner/ledger/budgets.ts';
 import { Prices } from 'mcp-pruner/money/prices.ts';
 import { usageIn } from 'mcp-pruner/proxy/doors/exchange-usage.ts';
 import { factsOfUnread, usageFacts } from 'mcp-pruner/proxy/report/ledger-facts.ts';

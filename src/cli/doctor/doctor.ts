@@ -9,16 +9,18 @@ import { isAnthropicsOwn, isGuarded, servingProblem } from '../../config/warning
 import { hourCacheWords } from '../../core/miss-causes.ts';
 import { prefixBreakLine } from '../../core/ports/prefix-breaks.ts';
 import { alarmWords } from '../../core/saving-alarm.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { pricesOf } from '../../money/installed-prices.ts';
+import { priceNotes } from '../../money/price-notes.ts';
 import type { Prices } from '../../money/prices.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { type Command, configOption, fileReader, type Io, painter, printableLine } from '../command.ts';
 import { pauseWords } from '../context-text.ts';
 import { readSettings } from '../read-settings.ts';
-import { money } from '../report/words.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
 import { wrapped } from '../table.ts';
+import { money } from '../words.ts';
 import { checkAddresses } from './addresses.ts';
 import { type AgentFindings, checkAgents } from './agents.ts';
 import { checkPort, checkUpstreams } from './proxy.ts';
@@ -173,13 +175,14 @@ async function checkPrices(settings: Settings, io: Io): Promise<Finding[]> {
 /** Models of the last month without a price, or without a price for some of their tokens. */
 function unpriced(settings: Settings, io: Io, prices: Prices): Promise<Finding[]> {
   return findingsOfMonth(settings, io, async ({ ledger }, sinceDay) => {
-    const { reportOf } = await import('../../ledger/report.ts');
-    const sums = await ledger.sums({ sinceDay, slice: 'model' });
+    const sums = groupBy(await ledger.sums({ sinceDay, slice: 'model' }), ({ key }) => key);
+    const models = Array.from(sums, ([model, figures]) => {
+      const total = (name: string): number =>
+        figures.reduce((sum, { field, value }) => (field === name ? sum + value : sum), 0);
+      return { model, unpriced: total('unpriced'), write1h: total('write1h') };
+    });
     const advice = 'MCP_PRUNER_PRICES names a file with their prices';
-    return reportOf({ sinceDay }, sums, [], {
-      problems: [],
-      pricesShort: (model) => prices.pricesShort(model),
-    }).notes.map((what) => ({ level: 'note', what, advice }) as const);
+    return priceNotes(models, prices).map((what) => ({ level: 'note', what, advice }) as const);
   });
 }
 

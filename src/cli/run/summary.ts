@@ -2,7 +2,7 @@ import { count, plural } from '../../base/counts.ts';
 import { leftWholeWords } from '../../core/left-whole.ts';
 import type { RunFigures } from '../../core/ports/run-figures.ts';
 import { runPath } from '../../proxy/doors/run-path.ts';
-import { money } from '../report/words.ts';
+import { money } from '../words.ts';
 import type { RunProxy } from './proxy.ts';
 
 /** Longer than the proxy takes: it answers once the run's requests are billed, or after three seconds. */

@@ -1,5 +1,9 @@
+import type { ColdStashReport } from './cold-report.ts';
+import type { KeyStore } from './keys.ts';
 import type { Arm, MissCause, RegretKind, TokenCounts } from './ledger.ts';
 import type { LedgerStore } from './ledger-store.ts';
+import type { PrefixBreakReport } from './prefix-breaks.ts';
+import type { SpendQuery, SpendRow } from './spend.ts';
 
 /** A part of a total; `share` is `null` if the total is 0. */
 export interface Share {
@@ -174,6 +178,18 @@ export interface LedgerReport {
 
 /** Read access to the ledger for the CLI, the page and the tools. Methods may reject with `StoreUnavailable`. */
 export interface LedgerReader {
-  report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
+  report(query: LedgerQuery): Promise<LedgerReport>;
   turns: LedgerStore['turns'];
+  /** Results put aside at cold moments. */
+  coldStash(query: LedgerQuery): Promise<ColdStashReport>;
+  /** Changed histories reported by providers. */
+  prefixBreaks(query: LedgerQuery): Promise<PrefixBreakReport>;
+  /** @param keys - key store, if keys are in use; adds name, limits and last use of each key */
+  spend(keys: Pick<KeyStore, 'all' | 'counted'> | null, query: SpendQuery): Promise<readonly SpendRow[]>;
+}
+
+/** Figures since a day (UTC), of one project if it is named. */
+export interface LedgerQuery {
+  readonly sinceDay: string;
+  readonly project?: string | undefined;
 }

@@ -1,12 +1,12 @@
-import { MemoryLedger } from 'mcp-pruner/cli/memory-ledger.ts';
+import { Ledger, readReport } from '@mcp-pruner/ledger/ledger.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
-import { Ledger, readReport } from 'mcp-pruner/ledger/ledger.ts';
 import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
 import { unprunedFacts, usageFacts } from 'mcp-pruner/proxy/report/ledger-facts.ts';
 import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';
 import type { Dialect } from 'mcp-pruner/wires/dialects/dialect.ts';
+import { MemoryLedger } from './memory-ledger.ts';
 import type { ReplayDollars } from './report.ts';
 
 /** Assumed interval between requests, because logs have no times: short enough for cache hits. */

@@ -1,6 +1,6 @@
 import { count, plural } from 'mcp-pruner/base/counts.ts';
-import { money, percent } from 'mcp-pruner/cli/report/words.ts';
 import { filled } from 'mcp-pruner/cli/table.ts';
+import { money, percent } from 'mcp-pruner/cli/words.ts';
 import type { SessionsReport } from './past-report.ts';
 
 const COLUMNS = 72;

@@ -1,7 +1,7 @@
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { type Paint, printable } from 'mcp-pruner/cli/command.ts';
-import { money, percent } from 'mcp-pruner/cli/report/words.ts';
 import { table, wrap } from 'mcp-pruner/cli/table.ts';
+import { money, percent } from 'mcp-pruner/cli/words.ts';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
 import type { ThresholdCost } from 'mcp-pruner/money/thresholds.ts';
 import { limitLines } from './limits.ts';

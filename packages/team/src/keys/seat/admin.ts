@@ -1,8 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import { type Guest, memberOf } from 'mcp-pruner/app/guest.ts';
-import { readSpend } from 'mcp-pruner/ledger/spend.ts';
-import { SPENT_BY } from 'mcp-pruner/ledger/spent-by.ts';
+import { SPENT_BY } from 'mcp-pruner/core/ports/spend.ts';
 import { z } from 'zod';
 import { adminRouter } from '../../admin/router.ts';
 import type { AdminAnswer, AdminRoute } from '../../admin/routes.ts';
@@ -14,16 +13,15 @@ const MAX_ISSUED = 1_000;
 const DAY_MS = 86_400_000;
 
 export function openAdmin(
-  { store, events, clock, ledger, version, failures }: Services,
+  { store, events, clock, ledgerView, version, failures }: Services,
   opened: readonly Guest[],
 ): RequestListener {
   const keys = () => store.keys();
   const desk = new KeyDesk({ keys, clock, by: 'admin_api', record: async (added) => events.add(added) });
   const spend = async (query: z.infer<typeof spendQuery>) => {
-    await ledger.flush();
     const since = query.since ?? new Date(clock.nowMs() - 29 * DAY_MS).toISOString().slice(0, 10);
     const of = { by: query.by, sinceDay: since, project: query.project };
-    return { since, rows: await readSpend(store.ledger, await keys(), of, clock.nowMs()) };
+    return { since, rows: await ledgerView.spend(await keys(), of) };
   };
   const limits = async () => (await memberOf(opened, 'limits')?.now()) ?? { accounts: [] };
   return adminRouter(
