@@ -1,13 +1,11 @@
 import { field, finiteNumber, MAX_COUNT } from '../../json/value.ts';
 import type { BilledTokens, ProviderUsage } from '../dialect.ts';
 
-/** Parses paths of keys: `'message.usage usage'` yields two. */
-export function paths(list: string): readonly (readonly string[])[] {
-  return list.split(/\s+/).map((path) => path.split('.'));
-}
+export type Fields = Readonly<Record<string, unknown>>;
 
-/** Possible locations of token counts in an event or a whole answer, on all wires. Kimi puts some into a choice. */
-const USAGE = paths('usage message.usage response.usage interaction.usage usageMetadata choices.0.usage x_groq.usage');
+/** Fields of an event whose objects report what a whole answer reports. */
+export const PARTS = ['message', 'response', 'interaction'] as const;
+/** Further fields with an object that has token counts. */
 /**
  * Possible names of each figure in the token counts, on all wires and including gateways that offer one provider on
  * another's wire. The largest value applies; `a+b` is a sum.
@@ -46,9 +44,12 @@ const FIGURES = {
 type Figure = keyof typeof FIGURES;
 const NAMES = Object.keys(FIGURES) as Figure[];
 /** Cache figures of Anthropic and Amazon's Converse, which are not included in the input. */
-const BESIDE_INPUT = paths(
-  'cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens cacheWriteInputTokens',
-);
+const BESIDE_INPUT = [
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'cacheReadInputTokens',
+  'cacheWriteInputTokens',
+] as const;
 
 /** Token counts by figure; only reported ones. */
 type Counts = { [Name in Figure]?: number };
@@ -57,36 +58,13 @@ function spellings(list: string): readonly (readonly (readonly string[])[])[] {
   return list.split(/\s+/).map((spelling) => spelling.split('+').map((path) => path.split('.')));
 }
 
-/** The value at a path of keys; `undefined` if there is none. One loop, because every event is asked for many paths. */
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  let at = value;
-  for (const key of path) {
-    if (at === null || typeof at !== 'object') return undefined;
-    at = (at as Readonly<Record<string, unknown>>)[key];
-  }
-  return at;
-}
-
-/** The values at those paths whose first key an object has. */
-export function valuesAt(value: object, list: readonly (readonly string[])[]): unknown[] {
-  const fields = value as Readonly<Record<string, unknown>>;
-  const found: unknown[] = [];
-  for (const path of list) {
-    let at: unknown = fields[path[0] ?? ''];
-    for (let i = 1; i < path.length && at !== undefined; i++) {
-      at = at !== null && typeof at === 'object' ? (at as typeof fields)[path[i] ?? ''] : undefined;
-    }
-    if (at !== undefined) found.push(at);
-  }
-  return found;
-}
-
 /**
  * Collects the usage of an answer. Streams may report it in parts, as running totals, or followed by zeros, so the
  * largest value of each figure applies.
  */
 export class UsageFigures {
   #most: Counts = {};
+  #isFirst = true;
   /** All input tokens; `null` until reported. */
   #total: number | null = null;
   /** Further model calls within the request, such as a compaction by the provider. */
@@ -94,31 +72,51 @@ export class UsageFigures {
   /** Whether a reported count was implausibly large and therefore ignored. */
   isOdd = false;
 
-  addFrom(event: object): void {
-    for (const usage of valuesAt(event, USAGE)) this.add(usage);
+  /** Adds the token counts in an event, or in a whole answer. Kimi puts some into a choice. */
+  addFrom(event: Fields): void {
+    const { usage, usageMetadata, choices, x_groq: groq } = event;
+    if (usage !== undefined) this.add(usage);
+    for (const name of PARTS) {
+      const part = event[name];
+      if (typeof part === 'object' && part !== null && 'usage' in part) this.add(part.usage);
+    }
+    if (usageMetadata !== undefined) this.add(usageMetadata);
+    const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+    if (typeof first === 'object' && first !== null && 'usage' in first) this.add(first.usage);
+    if (typeof groq === 'object' && groq !== null && 'usage' in groq) this.add(groq.usage);
   }
 
   add(usage: unknown): void {
-    const counts = this.#plausible(countsIn(usage));
-    if (Object.keys(counts).length === 0) return;
-    this.#most = combined(this.#most, counts, Math.max);
+    if (typeof usage !== 'object' || usage === null) return;
+    const counts = countsIn(usage as Fields);
+    if (!this.#isPlausible(counts)) return;
+    this.#most = this.#isFirst ? counts : combined(this.#most, counts, Math.max);
+    this.#isFirst = false;
     // an event without input complements an earlier one
-    const total = inputOf(counts.input === undefined ? this.#most : counts, usage);
+    const total = inputOf(counts.input === undefined ? this.#most : counts, usage as Fields);
     if (total !== undefined) this.#total = Math.max(this.#total ?? 0, total);
-    const calls = field(usage, 'iterations');
-    if (!Array.isArray(calls)) return;
-    const further = calls.filter((call) => field(call, 'type') === 'compaction');
-    const sum = this.#plausible(further.map(countsIn).reduce((a, b) => combined(a, b, (x, y) => x + y), {}));
-    this.#besides = combined(this.#besides, sum, Math.max);
+    const calls = (usage as Fields).iterations;
+    if (Array.isArray(calls)) this.#addFurther(calls);
   }
 
-  #plausible(counts: Counts): Counts {
+  #addFurther(calls: readonly unknown[]): void {
+    const further = calls.filter((call) => field(call, 'type') === 'compaction');
+    const sum = further.map((call) => countsIn(Object(call) as Fields)).reduce((a, b) => combined(a, b, add), {});
+    if (this.#isPlausible(sum)) this.#besides = combined(this.#besides, sum, Math.max);
+  }
+
+  /** Removes implausible counts. @returns whether any is left */
+  #isPlausible(counts: Counts): boolean {
+    let isEmpty = true;
     for (const name in counts) {
-      if ((counts[name as Figure] ?? 0) <= MAX_COUNT) continue;
+      if ((counts[name as Figure] ?? 0) <= MAX_COUNT) {
+        isEmpty = false;
+        continue;
+      }
       this.isOdd = true;
       delete counts[name as Figure];
     }
-    return counts;
+    return !isEmpty;
   }
 
   /** The collected usage; `null` if nothing was reported. */
@@ -138,14 +136,13 @@ export class UsageFigures {
 }
 
 /** All input tokens, cached or not. */
-function inputOf({ input, output = 0, read = 0, written = 0 }: Counts, usage: unknown): number | undefined {
+function inputOf({ input, output = 0, read = 0, written = 0 }: Counts, usage: Fields): number | undefined {
   if (input === undefined) return undefined;
   const cached = read + written;
-  const isBeside =
-    field(usage, 'prompt_tokens') === undefined &&
-    valuesAt(Object(usage) as object, BESIDE_INPUT).some((count) => count !== null);
+  let isBeside = false;
+  if (usage.prompt_tokens === undefined) for (const name of BESIDE_INPUT) isBeside ||= (usage[name] ?? null) !== null;
   // some gateways exclude cached tokens, contrary to the wire's definition
-  const isShort = cached > 0 && (input < cached || field(usage, 'total_tokens') === input + cached + output);
+  const isShort = cached > 0 && (input < cached || usage.total_tokens === input + cached + output);
   return isBeside || isShort ? input + cached : input;
 }
 
@@ -154,24 +151,25 @@ function billed({ input = 0, output = 0, read = 0, written = 0, writtenLong = 0 
   return { input: input + read + written, output, read, written, written1h: writtenLong };
 }
 
-function countsIn(usage: unknown): Counts {
+/** One loop, because each event with usage is asked for all spellings. */
+function countsIn(usage: Fields): Counts {
   const counts: Counts = {};
-  if (typeof usage !== 'object' || usage === null) return counts;
-  const fields = usage as Readonly<Record<string, unknown>>;
   for (const name of NAMES) {
     for (const summands of FIGURES[name]) {
       let sum: number | null = null;
       for (const path of summands) {
-        if (fields[path[0] ?? ''] === undefined) continue;
-        const count = finiteNumber(valueAt(usage, path));
-        if (count !== null) sum = (sum ?? 0) + Math.max(0, count);
+        let count: unknown = usage[path[0] ?? ''];
+        for (let i = 1; i < path.length && count !== undefined; i++) {
+          count = count !== null && typeof count === 'object' ? (count as Fields)[path[i] ?? ''] : undefined;
+        }
+        if (typeof count === 'number' && Number.isFinite(count)) sum = (sum ?? 0) + Math.max(0, count);
       }
       if (sum !== null) counts[name] = Math.max(counts[name] ?? 0, sum);
     }
   }
-  addReasoningBeside(counts, finiteNumber(field(usage, 'total_tokens')));
+  if (usage.total_tokens !== undefined) addReasoningBeside(counts, finiteNumber(usage.total_tokens));
   // Google omits figures that are 0
-  if (field(usage, 'promptTokenCount') !== undefined) counts.reasoning ??= 0;
+  if (usage.promptTokenCount !== undefined) counts.reasoning ??= 0;
   return counts;
 }
 
@@ -188,6 +186,10 @@ function addReasoningBeside(counts: Counts, total: number | null): void {
   if (beside <= 0 || !isReasoning) return;
   counts.output = output + beside;
   counts.reasoning = beside;
+}
+
+function add(x: number, y: number): number {
+  return x + y;
 }
 
 function combined(a: Counts, b: Counts, combine: (x: number, y: number) => number): Counts {

@@ -2,7 +2,7 @@ import { endOfString, field, MAX_COUNT, parsed } from '../../json/value.ts';
 import type { Answer, AnswerError, AnswerStart } from '../dialect.ts';
 import { EventStream } from '../event-stream.ts';
 import { BoundedJson } from './bounded-json.ts';
-import { paths, UsageFigures, valuesAt } from './figures.ts';
+import { type Fields, PARTS, UsageFigures } from './figures.ts';
 import { ServedAs } from './served.ts';
 import { ServerSentEvents } from './server-sent-events.ts';
 import { TurnReader } from './turn.ts';
@@ -41,7 +41,8 @@ const MAX_MODEL_CHARS = 200;
 const LAST_BLANK = 0x20;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
+const NOT_ASCII = /[\x80-\xff]/;
 /** First byte of an AWS frame. No other answer contains it. */
 const FRAME = 0;
 /**
@@ -72,11 +73,6 @@ const SEARCHED = new RegExp(
 /** The events that end an answer on the responses wire. */
 const LAST_EVENT = /^(?:response\.(?:completed|incomplete|failed)|error)$/;
 
-/** Locations of Anthropic's list of cleared results. */
-const EDITS = paths('context_management.applied_edits message.context_management.applied_edits');
-const MODELS = paths('model message.model response.model interaction.model modelVersion');
-/** Locations of lists of request blocks that the provider dropped, or that failed its history check. */
-const TRANSFORMATIONS = paths('message.input_transformations response.input_transformations input_transformations');
 /** Reasons with which the two providers report a changed history. */
 const PREFIX_MISMATCH = new Set(['prefix_mismatch', 'prefix_binding_mismatch']);
 
@@ -151,15 +147,19 @@ export class AnswerReader {
   /** Detects the framing by the first byte. Servers may send blanks before an answer to keep the connection open. */
   #begin(chunk: Buffer): void {
     let start = 0; // a call per byte would take ten times as long
-    while (start < chunk.length && chunk[start] !== FRAME && isBlank(chunk[start] ?? 0)) start++;
+    for (; start < chunk.length; start++) {
+      const byte = chunk[start] ?? 0;
+      if (byte === FRAME || (byte > LAST_BLANK && !BYTE_ORDER_MARK.has(byte))) break;
+    }
     if (start === chunk.length) return;
-    this.#framing = this.#framingOf(chunk[start]);
-    this.#framing.data(chunk.subarray(start));
+    const first = chunk[start];
+    if (first === FRAME) this.#framing = this.#frames();
+    else if (first === OPEN_BRACE || first === OPEN_BRACKET) this.#framing = this.#json('');
+    else this.#framing = this.#events();
+    this.#framing.data(start === 0 ? chunk : chunk.subarray(start));
   }
 
-  #framingOf(first: number | undefined): Framing {
-    if (first === FRAME) return this.#frames();
-    if (first === OPEN_BRACE || first === OPEN_BRACKET) return this.#json('');
+  #events(): Framing {
     const placesIn = (events: string): number[] => {
       const signs = this.#signsIn(events);
       const first = this.#start === 'unknown' ? events.search(/^data:/m) : -1;
@@ -187,29 +187,36 @@ export class AnswerReader {
 
   /** @param data - JSON bytes as Latin-1 */
   #take(data: string, name: string): void {
-    const value = parsed(Buffer.from(data, 'latin1').toString('utf8'));
-    for (const part of Array.isArray(value) ? (value as unknown[]) : [value]) this.#add(part, name);
+    const value = parsed(NOT_ASCII.test(data) ? Buffer.from(data, 'latin1').toString('utf8') : data);
+    if (Array.isArray(value)) for (const part of value as unknown[]) this.#add(part, name);
+    else this.#add(value, name);
     if (this.#start === 'unknown') this.#start = this.#error ? 'error' : 'answer';
   }
 
-  #add(event: unknown, name: string): void {
-    if (typeof event !== 'object' || event === null) return;
-    const ownType = field(event, 'type');
-    const type = typeof ownType === 'string' ? ownType : name;
-    this.#error ??= errorIn(event, type);
+  #add(value: unknown, name: string): void {
+    if (typeof value !== 'object' || value === null) return;
+    const event = value as Fields;
+    const type = typeof event.type === 'string' ? event.type : name;
+    if (event.error !== undefined || event.response !== undefined || ERROR_EVENT.test(type))
+      this.#error ??= errorIn(event, type);
     this.#isOver ||= LAST_EVENT.test(type);
     this.#usage.addFrom(event);
     this.#served.addFrom(event);
     this.#turn.add(event, type);
-    const model = valuesAt(event, MODELS).find((named) => typeof named === 'string');
-    if (typeof model === 'string' && model !== '') this.#model ??= model.slice(0, MAX_MODEL_CHARS);
-    for (const applied of valuesAt(event, EDITS)) {
-      if (Array.isArray(applied)) this.#cleared = applied.reduce((sum: number, edit) => sum + clearedBy(edit), 0);
+    this.#note(event);
+    for (const part of PARTS) {
+      const inner = event[part];
+      if (typeof inner === 'object' && inner !== null) this.#note(inner as Fields);
     }
-    for (const reported of valuesAt(event, TRANSFORMATIONS)) {
-      // the last list is the complete one
-      if (Array.isArray(reported)) this.#mismatches = reported.filter(isPrefixMismatch).length;
-    }
+  }
+
+  /** Reads the model and the provider's reports in an event, or in an object of it. The last list is the complete one. */
+  #note({ model, modelVersion, context_management: management, input_transformations: transformations }: Fields): void {
+    const named = model ?? modelVersion;
+    if (typeof named === 'string' && named !== '') this.#model ??= named.slice(0, MAX_MODEL_CHARS);
+    const edits = management === undefined ? undefined : field(management, 'applied_edits');
+    if (Array.isArray(edits)) this.#cleared = edits.reduce((sum: number, edit) => sum + clearedBy(edit), 0);
+    if (Array.isArray(transformations)) this.#mismatches = transformations.filter(isPrefixMismatch).length;
   }
 
   /** Measures model-written strings. @returns the offsets of signs of relevant events */
@@ -231,11 +238,6 @@ export class AnswerReader {
     if (key === DELTA) this.#deltaBytes += bytes;
     else if (TEXTS.has(key)) this.#textBytes += bytes;
   };
-}
-
-/** Whether a byte is insignificant at the start of an answer: a blank, or part of a byte order mark. */
-function isBlank(byte: number): boolean {
-  return byte <= LAST_BLANK || BYTE_ORDER_MARK.includes(byte);
 }
 
 /** The field whose value begins at an offset. */

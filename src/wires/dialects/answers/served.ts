@@ -1,29 +1,20 @@
-import { field, finiteNumber } from '../../json/value.ts';
-import { paths, valuesAt } from './figures.ts';
+import { field } from '../../json/value.ts';
+import { type Fields, PARTS } from './figures.ts';
 
-/** Where an event or a whole answer says how it was served, on all wires. A later event is more exact. */
-const TIERS = paths(
-  `usage.service_tier message.usage.service_tier response.usage.service_tier service_tier response.service_tier
-  serviceTier.type usageMetadata.serviceTier usageMetadata.trafficType`,
-);
-const SPEEDS = paths('usage.speed message.usage.speed response.usage.speed performanceConfig.latency');
-const PLACES = paths('usage.inference_geo message.usage.inference_geo response.usage.inference_geo');
 /** Ways with a price of their own, and the words for them. Default tiers have none. */
 const WAYS: readonly (readonly [string, RegExp])[] = [
   ['flex', /flex/i],
   ['priority', /priority/i],
   ['batch', /batch/i],
-  ['fast', /^(?:fast|optimized)$/i],
-  ['us', /^us$/i],
+  ['fast', /^(?:fast|optimized)$/im],
+  ['us', /^us$/im],
 ];
-const SEARCHES = paths(
-  `usage.server_tool_use.web_search_requests message.usage.server_tool_use.web_search_requests
-  response.usage.server_tool_use.web_search_requests usage.web_search_requests response.usage.web_search_requests
-  usage.num_search_queries usage.server_side_tool_usage_details.web_search_calls
-  response.usage.server_side_tool_usage_details.web_search_calls`,
-);
-const OUTPUTS = paths('output response.output');
-const COSTS = paths('usage.cost response.usage.cost message.usage.cost');
+/** Objects in the usage that count searches, and their fields. */
+const SEARCHES = [
+  ['server_tool_use', 'web_search_requests'],
+  ['server_side_tool_usage_details', 'web_search_calls'],
+] as const;
+const NONE = {};
 
 /** Collects how an answer was served, and what it says about its own cost. */
 export class ServedAs {
@@ -33,24 +24,47 @@ export class ServedAs {
   #searches = 0;
   #cost: number | null = null;
 
-  addFrom(event: object): void {
-    this.#tier = wordIn(event, TIERS) ?? this.#tier;
-    this.#speed = wordIn(event, SPEEDS) ?? this.#speed;
-    this.#place = wordIn(event, PLACES) ?? this.#place;
-    for (const count of valuesAt(event, SEARCHES)) this.#searches = Math.max(this.#searches, finiteNumber(count) ?? 0);
-    for (const items of valuesAt(event, OUTPUTS)) {
-      if (Array.isArray(items)) this.#searches = Math.max(this.#searches, items.filter(isSearch).length);
+  /** Reads an event, or a whole answer. A later event is more exact. */
+  addFrom(event: Fields): void {
+    this.#add(event);
+    for (const name of PARTS) {
+      const part = event[name];
+      if (typeof part === 'object' && part !== null) this.#add(part as Fields);
     }
-    for (const value of valuesAt(event, COSTS)) {
-      const cost = finiteNumber(value);
-      if (cost !== null && cost >= 0) this.#cost = Math.max(this.#cost ?? 0, cost);
-    }
+    const { serviceTier, usageMetadata, performanceConfig } = event;
+    if (serviceTier !== undefined) this.#tier = wordIn(serviceTier, 'type') ?? this.#tier;
+    if (usageMetadata !== undefined)
+      this.#tier = wordIn(usageMetadata, 'trafficType') ?? wordIn(usageMetadata, 'serviceTier') ?? this.#tier;
+    if (performanceConfig !== undefined) this.#speed = wordIn(performanceConfig, 'latency') ?? this.#speed;
+  }
+
+  #add({ usage, service_tier: tier, output }: Fields): void {
+    if (typeof usage === 'object' && usage !== null) this.#addUsage(usage as Fields);
+    if (typeof tier === 'string') this.#tier = tier;
+    if (Array.isArray(output)) this.#searches = Math.max(this.#searches, output.filter(isSearch).length);
+  }
+
+  #addUsage(usage: Fields): void {
+    const { service_tier: tier, speed, inference_geo: place, cost } = usage;
+    if (typeof tier === 'string') this.#tier = tier;
+    if (typeof speed === 'string') this.#speed = speed;
+    if (typeof place === 'string') this.#place = place;
+    if (typeof cost === 'number' && Number.isFinite(cost) && cost >= 0) this.#cost = Math.max(this.#cost ?? 0, cost);
+    this.#count(usage.web_search_requests);
+    this.#count(usage.num_search_queries);
+    for (const [name, count] of SEARCHES) if (usage[name] !== undefined) this.#count(field(usage[name], count));
+  }
+
+  #count(searches: unknown): void {
+    if (typeof searches === 'number' && searches > this.#searches && Number.isFinite(searches))
+      this.#searches = searches;
   }
 
   /** Only what differs from a plain request. */
   get facts(): { readonly served?: readonly string[]; readonly searches?: number; readonly cost?: number } {
-    const words = [this.#tier, this.#speed, this.#place].filter(Boolean);
-    const served = WAYS.flatMap(([way, pattern]) => (words.some((word) => pattern.test(word)) ? way : []));
+    const words = `${this.#tier}\n${this.#speed}\n${this.#place}`;
+    if (words.length === 2 && this.#searches === 0 && this.#cost === null) return NONE;
+    const served = WAYS.flatMap(([way, pattern]) => (pattern.test(words) ? way : []));
     return {
       ...(served.length > 0 && { served }),
       ...(this.#searches > 0 && { searches: this.#searches }),
@@ -59,10 +73,9 @@ export class ServedAs {
   }
 }
 
-function wordIn(event: object, places: Parameters<typeof valuesAt>[1]): string | undefined {
-  let last: string | undefined;
-  for (const word of valuesAt(event, places)) if (typeof word === 'string') last = word;
-  return last;
+function wordIn(value: unknown, name: string): string | undefined {
+  const word = field(value, name);
+  return typeof word === 'string' ? word : undefined;
 }
 
 /** Whether an item is a search of the web; opening a found page is not billed. */

@@ -1,8 +1,9 @@
 import { field } from '../../json/value.ts';
 import type { AnswerItem, AnswerTurn } from '../dialect.ts';
-import { paths, valuesAt } from './figures.ts';
+import { type Fields, PARTS } from './figures.ts';
 
 const MAX_DEPTH = 12;
+const NO_ITEMS: readonly unknown[] = [];
 const MAX_CALLS = 256;
 const MAX_ITEMS = 256;
 /** Limit for the kept characters of a call's arguments, and of text: enough to recognise a call. */
@@ -19,13 +20,8 @@ const SKIPPED_FIELDS = new Set(['input', 'arguments', 'args', 'tools']);
 const NAMED_BY_ID = new Set(['tool_use', 'local_shell_call']);
 /** Events of an unfinished response, which no request can continue. */
 const UNFINISHED = /^response\.(?:created|in_progress|queued)$/;
-const IDS = paths('response.id message.id interaction.id id');
-/** Locations of the items in a whole answer, or in its last event. */
-const LISTS = paths('response.output output content steps interaction.steps');
 /** Item types with the model's text. */
 const SAID_TYPES = new Set(['message', 'model_output']);
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Collects the model's turn: id, items, and called tools by declared name. */
 export class TurnReader {
@@ -35,10 +31,9 @@ export class TurnReader {
   readonly #calls = new Map<string, Set<string>>();
   #size = 0;
 
-  add(event: object, type: string): void {
-    for (const id of valuesAt(event, IDS)) {
-      if (typeof id === 'string' && id !== '' && !UNFINISHED.test(type)) this.#id = id;
-    }
+  /** Adds an event or a whole answer. */
+  add(event: Fields, type: string): void {
+    if (!UNFINISHED.test(type)) this.#name(event);
     for (const raw of itemsIn(event, type, this.#items.length === 0)) {
       const item = itemOf(raw);
       if (item !== null && this.#items.length < MAX_ITEMS) this.#items.push(item);
@@ -46,20 +41,34 @@ export class TurnReader {
     this.#collect(event, 0);
   }
 
+  /** The id of an event itself counts more than that of an object in it. */
+  #name(event: Fields): void {
+    for (const name of PARTS) {
+      const part = event[name];
+      const id = typeof part === 'object' && part !== null ? (part as Fields).id : undefined;
+      if (typeof id === 'string' && id !== '') this.#id = id;
+    }
+    if (typeof event.id === 'string' && event.id !== '') this.#id = event.id;
+  }
+
   turn(): AnswerTurn {
-    const calls = new Map(Array.from(this.#calls, ([name, ids]) => [name, ids.size]));
+    const calls = new Map<string, number>();
+    for (const [name, ids] of this.#calls) calls.set(name, ids.size);
     return { id: this.#id, items: this.#items, calls };
   }
 
-  #collect(value: unknown, depth: number): void {
-    if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return;
-    const fields = value as Fields;
+  #collect(fields: Fields, depth: number): void {
     if (CALL_TYPES.has(fields.type as string)) this.#count(fields, fields);
     for (const name of CALL_FIELDS) {
       const called = fields[name];
       if (typeof called === 'object' && called !== null) this.#count(called as Fields, fields);
     }
-    for (const name in fields) if (!SKIPPED_FIELDS.has(name)) this.#collect(fields[name], depth + 1);
+    if (depth === MAX_DEPTH) return;
+    for (const name in fields) {
+      const inner = fields[name];
+      if (typeof inner === 'object' && inner !== null && !SKIPPED_FIELDS.has(name))
+        this.#collect(inner as Fields, depth + 1);
+    }
   }
 
   #count(named: Fields, call: Fields): void {
@@ -74,11 +83,19 @@ export class TurnReader {
 }
 
 /** Items of an event or a whole answer. The last event of a stream may repeat all of them. */
-function itemsIn(event: object, type: string, isFirst: boolean): readonly unknown[] {
-  const added = type === 'response.output_item.done' ? field(event, 'item') : field(event, 'content_block');
+function itemsIn(event: Fields, type: string, isFirst: boolean): readonly unknown[] {
+  const added = type === 'response.output_item.done' ? event.item : event.content_block;
   if (added !== undefined) return [added];
-  if (field(event, 'event_type') === 'step.start') return [field(event, 'step')];
-  return isFirst ? (valuesAt(event, LISTS).find(Array.isArray) ?? []) : [];
+  if (event.event_type === 'step.start') return [event.step];
+  if (!isFirst) return NO_ITEMS;
+  const { response, output, content, steps, interaction } = event;
+  const inResponse = response === undefined ? undefined : field(response, 'output');
+  if (Array.isArray(inResponse)) return inResponse;
+  if (Array.isArray(output)) return output;
+  if (Array.isArray(content)) return content;
+  if (Array.isArray(steps)) return steps;
+  const inInteraction = interaction === undefined ? undefined : field(interaction, 'steps');
+  return Array.isArray(inInteraction) ? inInteraction : NO_ITEMS;
 }
 
 /** Text or call of an item; `null` for reasoning and other items. A streamed call may lack its arguments. */
