@@ -1,7 +1,23 @@
 import { write, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type Log = Logger;
+
+/** Writes a line without the library, which asks for each field how to write it. */
+export type WriteLine = (level: LineLevel, fields: Record<string, unknown>, message: string) => void;
+type LineLevel = 'info' | 'warn';
+
+const writers = new WeakMap<Log, WriteLine>();
+
+/**
+ * Returns a function that writes the same lines as `log[level](fields, message)`, at whatever level. For lines that are
+ * written with each request. Fields: at least one; neither errors nor objects with `toJSON`. Messages: constant, without
+ * characters that JSON escapes.
+ */
+export function lineWriterOf(log: Log): WriteLine {
+  return writers.get(log) ?? ((level, fields, message) => log[level](fields, message));
+}
 
 interface LogOptions {
   readonly level: string;
@@ -17,9 +33,12 @@ interface LogOptions {
  */
 export function createLog({ level, fd, render }: LogOptions): Log {
   const writer = new LineWriter(fd);
+  const to = render ? rendered(writer, render) : writer;
+  const base = { pid: process.pid, hostname: hostname() };
   const log = pino(
     {
       level,
+      base,
       timestamp: stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
@@ -27,8 +46,13 @@ export function createLog({ level, fd, render }: LogOptions): Log {
       },
       serializers: { err: describeError, error: describeError },
     },
-    render ? rendered(writer, render) : writer,
+    to,
   );
+  const own = JSON.stringify(base).slice(1, -1);
+  writers.set(log, (shown, fields, message) => {
+    const rest = JSON.stringify(hideIn(fields, 0)).slice(1, -1);
+    to.write(`{"level":"${shown}"${stdTimeFunctions.isoTime()},${own},${rest},"msg":"${message}"}\n`);
+  });
   return log;
 }
 
@@ -162,11 +186,14 @@ function hideIn(fields: Record<string, unknown>, depth: number): Record<string, 
   let out = fields;
   for (const key of Object.keys(fields)) {
     const value = fields[key];
-    if (harmless.has(key)) {
+    const isHarmless = harmless.has(key);
+    if (isHarmless) {
       const isText = typeof value === 'string';
       if (isText ? (value.charCodeAt(0) | 0x20) !== LETTER_B : typeof value !== 'object' || value === null) continue;
+      if (Array.isArray(value) && value.length === 0) continue;
     }
-    const shown = isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
+    const shown =
+      !isHarmless && isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
     if (shown === value) continue;
     if (out === fields) out = { ...fields };
     out[key] = shown;
@@ -175,7 +202,6 @@ function hideIn(fields: Record<string, unknown>, depth: number): Record<string, 
 }
 
 function isSecret(key: string): boolean {
-  if (harmless.has(key)) return false;
   if (SECRET_KEY.test(key)) return true;
   if (harmless.size < MAX_HARMLESS) harmless.add(key);
   return false;

@@ -157,30 +157,6 @@ export interface Metrics {
 const MAX_WAITING = 10_000;
 const MAX_VALUES = 50;
 
-/** Loads the recorder on the first record; further records are queued until then. */
-function recordLater(open: () => Promise<Recorder>) {
-  let recorder: Recorder | undefined;
-  let loading: Promise<Recorder> | undefined;
-  const waiting: ((recorder: Recorder) => void)[] = [];
-  const load = (): Promise<Recorder> => {
-    loading ??= open().then((made) => {
-      for (const count of waiting.splice(0)) count(made);
-      recorder = made;
-      return made;
-    });
-    return loading;
-  };
-  const record = (count: (recorder: Recorder) => void): void => {
-    if (recorder !== undefined) {
-      count(recorder);
-      return;
-    }
-    if (waiting.length < MAX_WAITING) waiting.push(count);
-    load().catch(() => {}); // a scrape reports the error
-  };
-  return { record, load };
-}
-
 /**
  * Creates the metrics of one server on their own registry. The library loads after the start; counts wait until then.
  */
@@ -193,20 +169,41 @@ export function createMetrics(options: MetricsOptions): Metrics {
     return values;
   };
   const models = new BoundedLabels(maxValues);
-  const { record, load } = recordLater(async () =>
-    (await import('./prometheus.ts')).createRecorder({ ...options, labels }),
-  );
+  let recorder: Recorder | undefined;
+  let loading: Promise<Recorder> | undefined;
+  const waiting: ((recorder: Recorder) => void)[] = [];
+  const open = async (): Promise<Recorder> => {
+    const made = (await import('./prometheus.ts')).createRecorder({ ...options, labels });
+    for (const count of waiting.splice(0)) count(made);
+    recorder = made;
+    return made;
+  };
+  const load = (): Promise<Recorder> => {
+    loading ??= open();
+    return loading;
+  };
+  /** Counts once the library is loaded, which the first count starts. */
+  const later = (count: (recorder: Recorder) => void): void => {
+    if (waiting.length < MAX_WAITING) waiting.push(count);
+    load().catch(() => {}); // a scrape reports the error
+  };
+  const record = (count: (recorder: Recorder) => void): void => {
+    if (recorder === undefined) later(count);
+    else count(recorder);
+  };
   return {
     request(sample) {
       const labelValues = labelsOf(sample);
-      record((to) => to.request(sample, labelValues));
+      if (recorder === undefined) later((to) => to.request(sample, labelValues));
+      else recorder.request(sample, labelValues);
     },
     pruning(sample) {
       record((to) => to.pruning(sample));
     },
     billed(sample) {
       const labelValues = labelsOf(sample);
-      record((to) => to.billed(sample, labelValues));
+      if (recorder === undefined) later((to) => to.billed(sample, labelValues));
+      else recorder.billed(sample, labelValues);
     },
     folded(figures) {
       record((to) => to.folded(figures));

@@ -39,12 +39,8 @@ function amount(value: number | null | undefined): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-const KINDS = [
-  ['prompt', 'promptTokens'],
-  ['cached', 'cachedTokens'],
-  ['cache_write', 'cacheWriteTokens'],
-  ['completion', 'completionTokens'],
-] as const satisfies readonly (readonly [kind: string, field: keyof ProviderTokens])[];
+/** Kinds of the provider's tokens, in the order of `RequestSeries.tokens`. */
+const KINDS = ['prompt', 'cached', 'cache_write', 'completion'] as const;
 const MAX_REASONS = 50;
 
 /**
@@ -78,6 +74,7 @@ class LateCounter<L extends string> {
 function makerFor(registry: Registry) {
   const registers = [registry];
   const late: { flush(): void }[] = [];
+  const sums: (() => void)[] = [];
   return {
     counter: <L extends string>(name: string, help: string, ...labelNames: L[]): LateCounter<L> => {
       const counter = new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers });
@@ -86,8 +83,11 @@ function makerFor(registry: Registry) {
       return adding;
     },
     flush: (): void => {
+      for (const add of sums) add();
       for (const counter of late) counter.flush();
     },
+    /** Calls a function before the sums are passed on. */
+    before: (add: () => void): void => void sums.push(add),
     histogram: (name: string, help: string, buckets: number[]): Histogram =>
       new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers }),
   };
@@ -95,10 +95,12 @@ function makerFor(registry: Registry) {
 
 type Maker = ReturnType<typeof makerFor>;
 
-/** Adds to a counter without labels, which exists from the start, so zero need not be added. */
-function add(counter: LateCounter<string>, value: number | null): void {
-  const plain = amount(value);
-  if (plain > 0) counter.inc({}, plain);
+/** Figures of requests with the same labels, added up until a scrape. */
+interface RequestSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  requests: number;
+  saved: number;
+  readonly tokens: [prompt: number, cached: number, cacheWrite: number, completion: number];
 }
 
 export function createRecorder({
@@ -143,7 +145,7 @@ function setLabelled(registry: Registry, known: Map<string, Gauge>, { name, help
   for (const sample of read()) gauge.set(sample.labels, sample.value);
 }
 
-function pruningMetrics({ counter, histogram }: Maker, reasons: BoundedLabels): Recorder['pruning'] {
+function pruningMetrics({ counter, histogram, before }: Maker, reasons: BoundedLabels): Recorder['pruning'] {
   const candidates = counter('candidates_total', 'Texts large enough to be pruned.');
   const prunes = counter('prunes_total', 'Texts of which something was cut.');
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
@@ -151,19 +153,30 @@ function pruningMetrics({ counter, histogram }: Maker, reasons: BoundedLabels): 
   const tokensSaved = counter('tokens_saved_total', 'Estimated tokens saved.');
   const fallbacks = counter('fallbacks_total', 'Fallbacks by reason (docs/errors.md).', 'reason');
   const time = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
+  const sums = { candidates: 0, pruned: 0, before: 0, after: 0, saved: 0 };
+  before(() => {
+    candidates.inc({}, sums.candidates);
+    prunes.inc({}, sums.pruned);
+    tokensBefore.inc({}, sums.before);
+    tokensAfter.inc({}, sums.after);
+    tokensSaved.inc({}, sums.saved);
+    Object.assign(sums, { candidates: 0, pruned: 0, before: 0, after: 0, saved: 0 });
+  });
   return (sample) => {
-    add(candidates, sample.candidates);
-    add(prunes, sample.pruned);
-    add(tokensBefore, sample.tokensBefore);
-    add(tokensAfter, sample.tokensAfter);
-    add(tokensSaved, sample.tokensBefore - sample.tokensAfter);
+    if (sample.candidates > 0) {
+      sums.candidates += amount(sample.candidates);
+      sums.pruned += amount(sample.pruned);
+      sums.before += amount(sample.tokensBefore);
+      sums.after += amount(sample.tokensAfter);
+      sums.saved += amount(sample.tokensBefore - sample.tokensAfter);
+    }
     time.observe(amount(sample.elapsedMs) / 1000);
     for (const reason of sample.fallbacks) fallbacks.inc({ reason: reasons.of(reason) });
   };
 }
 
 function requestMetrics(
-  { counter, histogram }: Maker,
+  { counter, histogram, before }: Maker,
   labels: readonly MetricLabel[],
   { pruning, reasons }: { readonly pruning: Recorder['pruning']; readonly reasons: BoundedLabels },
 ): Recorder['request'] {
@@ -172,26 +185,52 @@ function requestMetrics(
   const providerTokens = counter('provider_tokens_total', 'Tokens as the provider counted them.', 'route', 'kind');
   const upstreamErrors = counter('upstream_errors_total', 'Requests that failed at the upstream.', 'reason');
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
-  return (sample, labelValues) => {
-    const { route, status, firstByteMs, upstreamError } = sample;
-    requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...labelValues });
+  const series = new Map<string, RequestSeries>();
+  before(() => {
+    for (const { labels: known, requests: count, saved, tokens } of series.values()) {
+      const { route = '' } = known;
+      requests.inc(known, count);
+      if (saved >= 0) savedByRoute.inc({ route }, saved);
+      for (const [i, kind] of KINDS.entries()) {
+        const sum = tokens[i] ?? 0;
+        if (sum > 0) providerTokens.inc({ route, kind }, sum);
+      }
+    }
+    series.clear();
+  });
+  return ({ route, status, firstByteMs, upstreamError, pruning: cuts, usage }, labelValues) => {
+    let key = `${route} ${status} ${cuts === undefined}`;
+    for (const label of labels) key += `\0${labelValues[label] ?? ''}`;
+    let of = series.get(key);
+    if (of === undefined) {
+      const shown = status >= 100 && status <= 599 ? String(status) : 'none';
+      const known = { route, status: shown, ...labelValues };
+      // without pruning, the route gets no figure of saved tokens
+      of = { labels: known, requests: 0, saved: cuts === undefined ? -1 : 0, tokens: [0, 0, 0, 0] };
+      series.set(key, of);
+    }
+    of.requests++;
     // only proxied answers, because scrapes and health checks would dominate the histogram
     if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(amount(firstByteMs) / 1000);
     if (upstreamError !== null) upstreamErrors.inc({ reason: reasons.of(upstreamError) });
-    if (sample.pruning !== undefined) {
-      pruning(sample.pruning);
-      savedByRoute.inc({ route }, amount(sample.pruning.tokensBefore - sample.pruning.tokensAfter));
+    if (cuts !== undefined) {
+      pruning(cuts);
+      if (cuts.candidates > 0) of.saved += amount(cuts.tokensBefore - cuts.tokensAfter);
     }
-    if (!sample.usage) return;
-    for (const [kind, field] of KINDS) {
-      const tokens = amount(sample.usage[field]);
-      if (tokens > 0) providerTokens.inc({ route, kind }, tokens);
-    }
+    if (usage !== undefined) addTokens(of.tokens, usage);
   };
 }
 
+function addTokens(tokens: RequestSeries['tokens'], usage: ProviderTokens): void {
+  const { promptTokens, cachedTokens, cacheWriteTokens, completionTokens } = usage;
+  if (promptTokens !== null && promptTokens > 0) tokens[0] += promptTokens;
+  if (cachedTokens !== null && cachedTokens > 0) tokens[1] += cachedTokens;
+  if (cacheWriteTokens != null && cacheWriteTokens > 0) tokens[2] += cacheWriteTokens;
+  if (completionTokens !== null && completionTokens > 0) tokens[3] += completionTokens;
+}
+
 function ledgerMetrics(
-  { counter }: Maker,
+  { counter, before }: Maker,
   labels: readonly MetricLabel[],
 ): Pick<Recorder, 'billed' | 'folded' | 'compaction' | 'prefixBreak'> {
   const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
@@ -224,18 +263,34 @@ function ledgerMetrics(
     'kind',
   );
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
+  const series = new Map<string, { labels: LabelValues; unpriced: number; dollars: number; without: number }>();
+  before(() => {
+    for (const { labels: known, ...sums } of series.values()) {
+      if (sums.unpriced > 0) unpriced.inc(known, sums.unpriced);
+      dollars.inc(known, sums.dollars);
+      without.inc(known, sums.without);
+    }
+    series.clear();
+  });
   return {
     billed(sample, labelValues) {
-      const { miss } = sample;
-      if (sample.dollars === null) unpriced.inc(labelValues);
-      dollars.inc(labelValues, amount(sample.dollars));
-      without.inc(labelValues, amount(sample.dollarsWithout));
-      add(regret, sample.regretDollars);
+      const { miss, regretDollars } = sample;
+      let key = '';
+      for (const label of labels) key += `\0${labelValues[label] ?? ''}`;
+      let of = series.get(key);
+      if (of === undefined) {
+        of = { labels: labelValues, unpriced: 0, dollars: 0, without: 0 };
+        series.set(key, of);
+      }
+      if (sample.dollars === null) of.unpriced++;
+      of.dollars += Math.max(0, sample.dollars ?? 0);
+      of.without += Math.max(0, sample.dollarsWithout ?? 0);
+      if (regretDollars !== null && regretDollars > 0) regret.inc({}, regretDollars);
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
       missDollars.inc({ cause: miss }, amount(sample.missDollars));
     },
-    folded: (figures) => add(folded, figures),
+    folded: (figures) => folded.inc({}, amount(figures)),
     compaction: (kind) => compactions.inc({ kind }),
     prefixBreak: (of) => prefixBreaks.inc(of),
   };

@@ -14,8 +14,10 @@ interface OutcomeSums {
 }
 
 const MAX_LISTED = 50;
+const NO_SUMS: OutcomeSums = { pruned: 0, lines: 0, keptLines: 0, tokensBefore: 0, tokensAfter: 0 };
 
 export function sumsOf(outcomes: readonly TextOutcome[]): OutcomeSums {
+  if (outcomes.length === 0) return NO_SUMS;
   const sums = { pruned: 0, lines: 0, keptLines: 0, tokensBefore: 0, tokensAfter: 0 };
   for (const outcome of outcomes) {
     if (outcome.pruneId !== null) sums.pruned++;
@@ -68,9 +70,9 @@ export function lineOf(
     line.completionTokens = usage.completionTokens;
   }
   if (report.reports && report.reports.prefixMismatches > 0) line.prefixMismatches = report.reports.prefixMismatches;
-  line.pruneMs = tenths(report.pruneMs);
-  line.firstByteMs = report.firstByteMs === null ? null : tenths(report.firstByteMs);
-  line.totalMs = tenths(report.totalMs);
+  line.pruneMs = Math.round(report.pruneMs * 10) / 10;
+  line.firstByteMs = report.firstByteMs === null ? null : Math.round(report.firstByteMs * 10) / 10;
+  line.totalMs = Math.round(report.totalMs * 10) / 10;
   line.status = report.status;
   if (report.end !== 'answered') line.end = report.end;
   if (report.upstreamError) line.upstreamError = report.upstreamError;
@@ -107,11 +109,6 @@ function pruneIdsOf(outcomes: readonly TextOutcome[]): string[] {
   return [...ids].slice(-MAX_LISTED);
 }
 
-/** Rounds milliseconds to one decimal. */
-export function tenths(ms: number): number {
-  return Math.round(ms * 10) / 10;
-}
-
 /**
  * Daily figures of a request: by wire, by model and tool, and by reason if no new text could be cut. The request itself
  * counts for the tool of its first text.
@@ -125,27 +122,19 @@ export function useSums(
   atMs: number,
   savesTokens: boolean,
 ): SumGroup[] {
-  const { wire, model, fallbacks, facts, project = facts?.project ?? '' } = report;
+  const { wire, model, fallbacks, facts, project = facts?.project ?? '', unexamined } = report;
   const day = new Date(atMs).toISOString().slice(0, 10);
-  const sums: SumGroup[] = [{ day, project: '', slice: 'wire', key: wire, fields: fieldsOf(fresh, 1, savesTokens) }];
-  const use = (tool: string, texts: readonly TextOutcome[], requests: number): void => {
-    const fields = fieldsOf(texts, requests, savesTokens);
-    sums.push({ day, project: '', slice: 'use', key: `${model}\t${tool}`, fields });
-  };
-  if (fresh.length === 0) use('', fresh, 1);
-  else for (const [tool, texts] of groupBy(fresh, (text) => text.tool)) use(tool, texts, sums.length === 1 ? 1 : 0);
-  if (report.unexamined === 'off' && !facts?.messages.length) {
+  const fields = fieldsOf(fresh, 1, savesTokens);
+  const sums: SumGroup[] = [{ day, project: '', slice: 'wire', key: wire, fields }];
+  if (fresh.length === 0) sums.push({ day, project: '', slice: 'use', key: `${model}\t`, fields });
+  else addUses(sums, { day, model, fresh, savesTokens });
+  if (unexamined === 'off' && !facts?.messages.length) {
     sums.push({ day, project, slice: 'whole', key: 'off', fields: { requests: 1 } });
   }
-  if (hasNoAnswer(report)) {
+  if (!facts && hasNoAnswer(report)) {
     const { sender, conversationId } = report;
-    sums.push({
-      day,
-      project: sender?.project ?? project,
-      slice: 'failed',
-      key: conversationId,
-      fields: { requests: 1 },
-    });
+    const of = { project: sender?.project ?? project, key: conversationId };
+    sums.push({ day, ...of, slice: 'failed', fields: { requests: 1 } });
   }
   if (fallbacks.length === 0) return sums;
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
@@ -153,10 +142,27 @@ export function useSums(
   return sums;
 }
 
+/** Adds the figures by tool; the request counts for the first one. */
+function addUses(
+  sums: SumGroup[],
+  {
+    day,
+    model,
+    fresh,
+    savesTokens,
+  }: { day: string; model: string; fresh: readonly TextOutcome[]; savesTokens: boolean },
+): void {
+  let requests = 1;
+  for (const [tool, texts] of groupBy(fresh, (text) => text.tool)) {
+    const fields = fieldsOf(texts, requests, savesTokens);
+    sums.push({ day, project: '', slice: 'use', key: `${model}\t${tool}`, fields });
+    requests = 0;
+  }
+}
+
 /** Whether a request of a known conversation got no answer of the model: it is a request of the conversation, and no turn. */
-function hasNoAnswer({ facts, isAnswer, conversationId, status, end }: RequestReport): boolean {
-  const isUnbilled = (facts ?? null) === null && isAnswer !== false;
-  return isUnbilled && conversationId !== '' && (status < 200 || status >= 300 || end === 'failed');
+function hasNoAnswer({ isAnswer, conversationId, status, end }: RequestReport): boolean {
+  return isAnswer !== false && conversationId !== '' && (status < 200 || status >= 300 || end === 'failed');
 }
 
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -174,6 +180,7 @@ export function leftWhole(
 }
 
 function fieldsOf(texts: readonly TextOutcome[], requests: number, savesTokens: boolean): SumGroup['fields'] {
+  if (texts.length === 0) return { requests, candidates: 0, pruned: 0, tokens_before: 0, tokens_after: 0 };
   const { pruned, tokensBefore, tokensAfter } = sumsOf(texts);
   return {
     requests,

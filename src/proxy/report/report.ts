@@ -5,19 +5,21 @@ import type { EndedExchange, OnEnded } from '../../core/ports/guest.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { LedgerSink } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
-import type { Log } from '../../observe/log.ts';
+import type { Log, WriteLine } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { type RequestContext, senderOf } from '../request-context.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
-import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
+import { leftWhole, lineOf, sumsOf, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
+  /** Writes the lines of requests. Default: `log`. */
+  readonly writeLine?: WriteLine;
   readonly metrics: Metrics;
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
@@ -111,10 +113,11 @@ export class Reporter {
    * @param atMs - when it ended
    */
   reportNow(report: RequestReport, atMs: number): void {
-    const { log, metrics, savings } = this.#options;
+    const { log, metrics, savings, writeLine } = this.#options;
     const { shadow = this.#options.shadow } = report;
     savings?.record(report, atMs);
-    for (const reason of new Set(report.fallbacks)) this.#options.notUnderstood?.count(reason);
+    if (report.fallbacks.length > 0)
+      for (const reason of new Set(report.fallbacks)) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
     // each cut counts once, in the request in which it was new
     const fresh = report.outcomes.slice(report.newFrom);
@@ -123,7 +126,9 @@ export class Reporter {
     const level = report.status >= 500 || report.upstreamError ? 'warn' : 'info';
     if (log.isLevelEnabled(level)) {
       const all = sumsOf(report.outcomes);
-      log[level](lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow), 'model request');
+      const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
+      if (writeLine) writeLine(level, line, 'model request');
+      else log[level](line, 'model request');
     }
     metrics.request({
       route: report.wire === 'chat' ? 'chat_completions' : report.wire,
@@ -154,8 +159,9 @@ export class Reporter {
       const measured = wouldBeAside > 0 ? { ...facts, wouldBeAside } : facts;
       this.#options.ledger.request(isNamed ? { ...measured, prefixBroken: true } : measured);
     }
-    const prefix = isBroken === null ? [] : this.#prefixSums(report, isBroken, atMs);
-    this.#options.ledger.count([...useSums(report, fresh, atMs, saved > 0), ...prefix]);
+    const figures = useSums(report, fresh, atMs, saved > 0);
+    if (isBroken !== null) figures.push(...this.#prefixSums(report, isBroken, atMs));
+    this.#options.ledger.count(figures);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
@@ -205,30 +211,34 @@ const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter:
 export function eventsOf(report: RequestReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
   // an unread body has no conversation, so the request is its own run
   const runId = report.conversationId || report.requestId;
-  const opId = report.requestId;
-  const { childId = null, project, sender } = report;
-  const whole = leftWhole(report, report.outcomes.slice(report.newFrom));
-  const events: EventRecord[] = [];
-  const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
-    events.push({ tsMs, runId, opId, kind, level, payload, childId, project });
-  };
-  add('request', report.status >= 400 ? 'warn' : 'info', {
+  const { requestId: opId, childId = null, project, sender, outcomes, newFrom, status, end } = report;
+  const hasLeft = outcomes.length > newFrom || report.small > 0 || report.unexamined !== '';
+  const left = hasLeft ? leftWhole(report, outcomes.slice(newFrom)) : null;
+  const request = {
     wire: report.wire,
     model: report.model,
     messages: report.messages,
-    candidates: report.outcomes.length - report.newFrom,
+    candidates: outcomes.length - newFrom,
     tokens_saved: saved,
-    status: report.status,
-    end: report.end,
+    status,
+    end,
     upstream_error: report.upstreamError,
-    total_ms: tenths(report.totalMs),
+    total_ms: Math.round(report.totalMs * 10) / 10,
     project: sender?.project,
     client: sender?.client,
     shadow: shadow || undefined,
-    left_whole: whole.size > 0 ? Object.fromEntries(whole) : undefined,
-  });
-  for (let i = report.newFrom; i < report.outcomes.length; i++) {
-    const outcome = report.outcomes[i];
+    left_whole: left !== null && left.size > 0 ? Object.fromEntries(left) : undefined,
+  };
+  const level = status >= 400 ? 'warn' : 'info';
+  const events: EventRecord[] = [{ tsMs, runId, opId, kind: 'request', level, payload: request, childId, project }];
+  const regrets = report.facts?.regrets ?? [];
+  const isPlain = end === 'answered' && status < 400 && report.upstreamError === null;
+  if (isPlain && outcomes.length === newFrom && regrets.length + report.fallbacks.length === 0) return events;
+  const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
+    events.push({ tsMs, runId, opId, kind, level, payload, childId, project });
+  };
+  for (let i = newFrom; i < outcomes.length; i++) {
+    const outcome = outcomes[i];
     if (!outcome) continue;
     const { pruneId, whole, tool, kind, lines, keptLines, tokensBefore, tokensAfter } = outcome;
     const before = { tool, lines, tokens_before: tokensBefore, kind, message: outcome.messageIndex };
@@ -237,12 +247,11 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     if (pruneId) add('pruned', 'info', { prune_id: pruneId, kind, ...after });
     else add('left_whole', 'debug', { reason: whole, ...after });
   }
-  for (const { how, pruneId, recovered } of report.facts?.regrets ?? []) {
+  for (const { how, pruneId, recovered } of regrets) {
     if (how === 'recovered') add('recovered', 'info', { prune_id: pruneId, ...recovered });
   }
   for (const reason of report.fallbacks) add('fallback', 'warn', { reason });
-  const { status } = report;
-  if (report.end === 'client_gone') add('client_failed', 'warn', { reason: 'gone', status });
+  if (end === 'client_gone') add('client_failed', 'warn', { reason: 'gone', status });
   else if (report.upstreamError !== null || status >= 500) {
     add('upstream_failed', 'warn', { reason: report.upstreamError ?? 'status', status });
   } else if (status >= 400) add('client_failed', 'warn', { reason: 'status', status });
