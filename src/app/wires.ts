@@ -122,19 +122,21 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
   const options = { ...(await handlerOptions(services, { reporter, nextId, bodies }, owners)), ended, heads, seams };
   const handlers = handlersOf(services, options);
   let inProgress = 0;
+  const beginRun = (run: string): (() => void) => runs.begin(run, clock.nowMs());
   const begin = (run: string): (() => void) => {
     inProgress++;
-    const ended = runs.begin(run, clock.nowMs());
+    const ended = beginRun(run);
     return () => {
       inProgress--;
       ended();
     };
   };
   const { rewriter, maxBodyBytes, newRequestId } = options;
-  const ofLane = { heads, rewriter, received, maxBodyBytes, newRequestId, begin };
+  const ofLane = { heads, rewriter, received, maxBodyBytes, newRequestId, begin: beginRun };
+  const lane = openLane(services, { ...ofLane, reporter, hasProjects: owners !== undefined });
   return {
-    lane: openLane(services, { ...ofLane, reporter, hasProjects: owners !== undefined }),
-    inProgress: () => inProgress,
+    lane,
+    inProgress: () => inProgress + lane.inProgress,
     wireFor: (req) => handlerFor(destinations.of(req), handlers, begin),
     sockets: socketHandler(services, options, { destinations, hops, runs, reporter }),
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),

@@ -26,6 +26,11 @@ export class AcceptBatcher {
     setImmediate(this.#poll);
   }
 
+  /** Whether requests are being held back. */
+  get isHolding(): boolean {
+    return this.#isPolling;
+  }
+
   /** Serves a request at once or, while connections are being accepted, after the first turn without a new one. */
   serve(go: () => void): void {
     if (this.#isPolling) this.#held.push(go);

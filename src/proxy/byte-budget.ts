@@ -60,8 +60,24 @@ export class ByteBudget {
    * @returns a function that releases the bytes, or `null`
    */
   tryTake(bytes: number, holder = ''): (() => void) | null {
-    const isNext = !this.#waiting.some((other) => other.holder === holder || this.#fits(other));
-    return isNext && this.#fits({ bytes, holder }) ? this.#occupy(bytes, holder) : null;
+    return this.enter(bytes, holder) ? () => this.leave(bytes, holder) : null;
+  }
+
+  /** Like `tryTake`, without a function. @returns whether the bytes were taken; `leave` releases them */
+  enter(bytes: number, holder: string): boolean {
+    if (this.#waiting.length > 0 && this.#waiting.some((other) => other.holder === holder || this.#fits(other)))
+      return false;
+    const isFree = this.#fits({ bytes, holder });
+    if (isFree) this.#occupy(bytes, holder);
+    return isFree;
+  }
+
+  leave(bytes: number, holder: string): void {
+    this.#taken -= bytes;
+    const left = (this.#held.get(holder) ?? 0) - bytes;
+    if (left > 0) this.#held.set(holder, left);
+    else this.#held.delete(holder);
+    if (this.#waiting.length > 0) this.#admit();
   }
 
   #fits({ bytes, holder }: Pick<Waiting, 'bytes' | 'holder'>): boolean {
@@ -70,22 +86,17 @@ export class ByteBudget {
     return this.#taken === 0 || (isWithinShare && this.#taken + bytes <= this.#maxBytes);
   }
 
-  #occupy(bytes: number, holder: string): () => void {
+  #occupy(bytes: number, holder: string): void {
     this.#taken += bytes;
     this.#held.set(holder, (this.#held.get(holder) ?? 0) + bytes);
-    return () => {
-      this.#taken -= bytes;
-      const left = (this.#held.get(holder) ?? 0) - bytes;
-      if (left > 0) this.#held.set(holder, left);
-      else this.#held.delete(holder);
-      this.#admit();
-    };
   }
 
   #admit(): void {
     for (let next = this.#next(); next && this.#fits(next); next = this.#next()) {
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
-      next.go(this.#occupy(next.bytes, next.holder));
+      const { bytes, holder } = next;
+      this.#occupy(bytes, holder);
+      next.go(() => this.leave(bytes, holder));
     }
   }
 

@@ -70,6 +70,7 @@ export interface ServerOptions {
 }
 
 const BODY_IDLE_MS = 600_000;
+const ignore = (): void => {};
 
 export interface ListeningServer {
   readonly url: string;
@@ -151,18 +152,20 @@ class ProxyServer implements ListeningServer {
 
   #onRequest(req: IncomingMessage, res: ServerResponse): void {
     req.url = originForm(req.url ?? '');
-    res.on('error', () => {}); // client disconnected; the exchange is notified by 'close'
+    res.on('error', ignore); // client disconnected; the exchange is notified by 'close'
     const { socket } = req;
     this.#connections.begin(socket, req);
-    res.once('close', () => {
+    res.on('close', () => {
       this.#connections.end(socket);
       if (this.#draining) this.#connections.closeIdle(); // keep-alive connections would delay the drain
     });
+    const health = req.method === 'GET' || req.method === 'HEAD' ? pathOf(req) : '';
     if (isRepeated(req.rawHeaders, 'host')) refuseHosts(req, res);
-    else if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
+    else if (health === '/health/live') sendJson(res, { status: 'live' });
     else if (this.#draining) refuse(req, res, this.#routes);
-    else if (isHealth(req, '/health')) sendJson(res, this.#options.health(req.headers));
-    else if (isHealth(req, '/health/ready')) this.#sendReady(res);
+    else if (health === '/health') sendJson(res, this.#options.health(req.headers));
+    else if (health === '/health/ready') this.#sendReady(res);
+    else if (this.#routes && !this.#acceptBatcher.isHolding) answer(this.#routes, req, res);
     else {
       const go = (): void => (this.#routes ? answer(this.#routes, req, res) : refuse(req, res, this.#routes));
       if (this.#routes) this.#acceptBatcher.serve(go);
@@ -264,10 +267,6 @@ function originForm(url: string): string {
 
 function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bwebsocket\b/i.test(headers.upgrade);
-}
-
-function isHealth(req: IncomingMessage, path: string): boolean {
-  return (req.method === 'GET' || req.method === 'HEAD') && pathOf(req) === path;
 }
 
 function urlOf(server: Server): string {

@@ -103,8 +103,9 @@ describe('an answer of status 200 to the first pruned request', () => {
     const body = vi.spyOn(res, 'write').mockReturnValue(true);
     const decline = new Refusal(openaiChat, request, true);
     const onHead = (status: number): void => void heads.push(status);
-    const answer = { method: 'POST', path: '/', headers: [], body: null, extraHeaders: [], decline, onHead };
-    const passOn = new PassOn(answer, res, false, { settled: () => {} });
+    const sent = { origin: 'http://127.0.0.1', method: 'POST' as const, path: '/', headers: [], body: null };
+    const answer = { ...sent, extraHeaders: [], decline, onHead, ended: () => {} };
+    const passOn = new PassOn(answer, sent, res, { again: () => {}, expectsContinue: () => {} });
     passOn.head(200, ['content-type', 'text/event-stream'], 'OK');
     return { passOn, heads, received: () => body.mock.calls.map(([chunk]) => String(chunk)).join('') };
   }

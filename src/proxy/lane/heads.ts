@@ -36,8 +36,6 @@ const UNUSUAL = new Set('content-encoding transfer-encoding expect upgrade via t
 const uses = new Map<string, HeaderUse>();
 
 function useOf(field: string): HeaderUse {
-  const known = uses.get(field);
-  if (known !== undefined) return known;
   const name = lowerName(field);
   const isRead = READ.has(name) || name.startsWith('x-mcp-pruner-');
   const use = UNUSUAL.has(name) ? 'unusual' : isRead ? 'read' : 'ignored';
@@ -82,7 +80,7 @@ function keyOf({ method, url = '', rawHeaders }: IncomingMessage): string {
   let key = url;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const field = rawHeaders[i] ?? '';
-    const use = useOf(field);
+    const use = uses.get(field) ?? useOf(field);
     if (use === 'ignored') continue;
     const value = rawHeaders[i + 1] ?? '';
     if (use === 'unusual' || value.startsWith('AWS4-')) return '';

@@ -3,9 +3,14 @@ import type { FailureReporter } from '../../base/failures.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { Passed } from '../../core/request/passing.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
+import type { RememberedBody } from '../../core/request/prefix-memo.ts';
+import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
+import type { Answer } from '../../wires/dialects/dialect.ts';
 import type { ByteBudget } from '../byte-budget.ts';
+import { AnswerTap } from '../report/answer-tap.ts';
+import { headerIn, ownFields, requestHeaders } from '../upstream/headers.ts';
+import type { Exchange, UpstreamRequest } from '../upstream/pass-on.ts';
 import type { Admission, Heads } from './heads.ts';
-import { collectKnown, LaneExchange } from './lane-exchange.ts';
 import type { Ring } from './ring.ts';
 
 export interface LaneOptions {
@@ -14,7 +19,7 @@ export interface LaneOptions {
   readonly rewriter: Pick<RequestPipeline, 'pass'>;
   readonly clock: Clock;
   /** Budget of bodies in memory, from their first byte to the end of their answers. */
-  readonly received: Pick<ByteBudget, 'tryTake'>;
+  readonly received: Pick<ByteBudget, 'enter' | 'leave'>;
   readonly maxBodyBytes: number;
   readonly newRequestId: () => string;
   /** Counts a request in flight of a run, and returns a function to call at its end. */
@@ -22,12 +27,9 @@ export interface LaneOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** A body that was collected, when its request arrived, and a function that releases its memory. */
-interface Received {
-  readonly body: Buffer;
-  readonly startedAt: number;
-  readonly release: () => void;
-}
+/** Answers up to this size are kept until the request is reported, in bytes; longer ones are read as they stream. */
+const MAX_KEPT_BYTES = 16 * 1024;
+const NO_FIELDS: readonly string[] = [];
 
 /**
  * The short way of a request in which nothing is to be decided, or for which pruning is off: no promise, no queue, no
@@ -35,83 +37,33 @@ interface Received {
  * passes. If not, it puts the body back, and the request goes the usual way.
  */
 export class Lane {
-  readonly #options: LaneOptions;
+  readonly options: LaneOptions;
+  /** Number of its requests that are not answered yet. */
+  inProgress = 0;
 
   constructor(options: LaneOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
   /** @param otherwise - lets the request go the usual way */
   enter(req: IncomingMessage, res: ServerResponse, otherwise: () => void): void {
-    if (!this.#take(req, res, otherwise)) this.#leave(req, otherwise);
+    const { heads, received, maxBodyBytes } = this.options;
+    const size = Number(req.headers['content-length']);
+    const admission = size > 0 && size <= maxBodyBytes ? heads.find(req) : null;
+    if (admission === null || !received.enter(size, admission.context.keyId ?? '')) this.leave(req, otherwise);
+    else new LaneExchange(this, req, res, admission, size, otherwise).collect();
   }
 
   /** Lets a request go the usual way once everything before it is remembered. */
-  #leave({ method }: IncomingMessage, otherwise: () => void): void {
-    const settling = method === 'POST' ? this.#options.ring.settle() : null;
+  leave({ method }: IncomingMessage, otherwise: () => void): void {
+    const settling = method === 'POST' ? this.options.ring.settle() : null;
     if (settling === null) otherwise();
     else void settling.then(otherwise);
   }
 
-  /** @returns whether the lane has taken the request */
-  #take(req: IncomingMessage, res: ServerResponse, otherwise: () => void): boolean {
-    const { heads, received, maxBodyBytes } = this.#options;
-    const size = Number(req.headers['content-length']);
-    if (!(size > 0 && size <= maxBodyBytes)) return false;
-    const admission = heads.find(req);
-    if (admission === null) return false;
-    const { keyId = '' } = admission.context;
-    const release = received.tryTake(size, keyId);
-    if (release === null) return false;
-    const startedAt = performance.now();
-    collectKnown(
-      req,
-      res,
-      size,
-      (body) => {
-        if (this.#serve(req, res, admission, { body, startedAt, release })) {
-          req.resume();
-          return;
-        }
-        release();
-        req.unshift(body);
-        this.#leave(req, otherwise);
-      },
-      () => {
-        release();
-        this.#options.ring.gone(admission, this.#options.newRequestId(), startedAt);
-      },
-    );
-    return true;
-  }
-
-  #serve(
-    req: IncomingMessage,
-    res: ServerResponse,
-    admission: Admission,
-    { body, startedAt, release }: Received,
-  ): boolean {
-    const { ring, clock, newRequestId, begin } = this.#options;
-    const { context, to } = admission;
-    const beganAt = performance.now();
-    const requestId = newRequestId();
-    const passed = admission.isOff ? null : this.#pass(admission, requestId, body);
-    if (passed === null && !admission.isOff) return false;
-    const pruneMs = performance.now() - beganAt;
-    const exchange = new LaneExchange(req, admission, requestId, passed, { received: body, startedAt, pruneMs });
-    const ended = begin(context.run);
-    to.upstream.send(exchange, res, (end) => {
-      exchange.over(end, clock.nowMs());
-      release();
-      ended();
-      ring.add(exchange);
-    });
-    return true;
-  }
-
   /** Never throws: after a fault, the request goes the usual way. */
-  #pass({ context, to, options }: Admission, requestId: string, body: Buffer): Passed | null {
-    const { rewriter, onFailure } = this.#options;
+  pass({ context, to, options }: Admission, requestId: string, body: Buffer): Passed | null {
+    const { rewriter, onFailure } = this.options;
     // summaries are looked up on the usual way
     if (options.seams?.concerns(context.scope.project, false) === true) return null;
     try {
@@ -123,5 +75,193 @@ export class Lane {
       onFailure('not_passed', cause);
       return null;
     }
+  }
+}
+
+/**
+ * A request of the lane while it is in flight, and its record afterwards, until it is reported. It is the request that
+ * the upstream sends, so that no callback has to be made for it.
+ */
+export class LaneExchange implements UpstreamRequest {
+  readonly method = 'POST';
+  readonly admission: Admission;
+  requestId = '';
+  headers: string[] = [];
+  extraHeaders: readonly string[] = NO_FIELDS;
+  /** The body to forward. */
+  body: Buffer | null = null;
+  /** Set if the request repeats a remembered body. */
+  repeated: RememberedBody | null = null;
+  forwardedOriginal = true;
+  /** Needed to parse the request afterwards; `null` if it is not parsed, or not any more. */
+  passed: Passed | null = null;
+  readonly bytesIn: number;
+  bytesOut = 0;
+  readonly startedAt = performance.now();
+  pruneMs = 0;
+  firstByteMs: number | null = null;
+  /** Set once the exchange has ended, with its time in epoch milliseconds, and its duration. */
+  end: Exchange | null = null;
+  atMs = 0;
+  totalMs = 0;
+  /** See `EndedExchange`. */
+  fields: readonly string[] = NO_FIELDS;
+  /** The received body, from the time it is complete until it was parsed. */
+  received: Buffer | null = null;
+  readonly #lane: Lane;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #otherwise: () => void;
+  /** The body while it arrives. */
+  #arriving: Buffer | null = null;
+  #at = 0;
+  #isOver = false;
+  #endOfRun: (() => void) | null = null;
+  #tap: AnswerTap | null = null;
+  /** The answer as far as it arrived, if it is short and not encoded. */
+  #kept: Buffer | null = null;
+
+  constructor(
+    lane: Lane,
+    req: IncomingMessage,
+    res: ServerResponse,
+    admission: Admission,
+    size: number,
+    otherwise: () => void,
+  ) {
+    this.#lane = lane;
+    this.#req = req;
+    this.#res = res;
+    this.admission = admission;
+    this.bytesIn = size;
+    this.#otherwise = otherwise;
+  }
+
+  get path(): string {
+    return this.admission.to.path;
+  }
+
+  get errorBody(): UpstreamRequest['errorBody'] {
+    return this.admission.options.dialect.error;
+  }
+
+  collect(): void {
+    this.#req.on('data', this.#onChunk);
+    this.#res.on('close', this.#onClose);
+  }
+
+  readonly #onChunk = (chunk: Buffer): void => {
+    const size = this.bytesIn;
+    if (this.#arriving === null && chunk.length === size) this.#serve(chunk);
+    else {
+      this.#arriving ??= Buffer.allocUnsafeSlow(size);
+      chunk.copy(this.#arriving, this.#at);
+      this.#at += chunk.length;
+      if (this.#at >= size) this.#serve(this.#arriving);
+    }
+  };
+
+  /** The client disconnected before its body was complete. */
+  readonly #onClose = (): void => {
+    if (this.#isOver) return;
+    this.#release();
+    const { ring, newRequestId } = this.#lane.options;
+    ring.gone(this.admission, newRequestId(), this.startedAt);
+  };
+
+  /** Releases the memory for the body. */
+  #release(): void {
+    this.#isOver = true;
+    this.#lane.options.received.leave(this.bytesIn, this.admission.context.keyId ?? '');
+  }
+
+  #serve(body: Buffer): void {
+    const { context, isOff, to } = this.admission;
+    const { newRequestId, begin } = this.#lane.options;
+    const beganAt = performance.now();
+    this.requestId = newRequestId();
+    const passed = isOff ? null : this.#lane.pass(this.admission, this.requestId, body);
+    if (passed === null && !isOff) {
+      this.#putBack(body);
+      return;
+    }
+    this.pruneMs = performance.now() - beganAt;
+    this.#isOver = true; // from here on, the upstream notices if the client disconnects
+    this.headers = requestHeaders(this.#req.rawHeaders);
+    const saved = String(passed?.tokensSaved ?? 0);
+    this.extraHeaders = ['x-mcp-pruner-request-id', this.requestId, 'x-mcp-pruner-tokens-saved', saved];
+    this.received = body;
+    this.body = passed?.body ?? body;
+    this.bytesOut = this.body.length;
+    this.forwardedOriginal = this.body === body;
+    this.repeated = passed?.repeated ?? null;
+    this.passed = passed;
+    if (context.run !== '') this.#endOfRun = begin(context.run);
+    this.#lane.inProgress++;
+    to.upstream.send(this, this.#res);
+  }
+
+  /** Puts the body back, and lets the request go the usual way. */
+  #putBack(body: Buffer): void {
+    this.#req.pause();
+    this.#req.off('data', this.#onChunk);
+    this.#res.off('close', this.#onClose);
+    this.#release();
+    this.#req.unshift(body);
+    this.#lane.leave(this.#req, this.#otherwise);
+  }
+
+  onHead(_status: number, fields: readonly string[]): void {
+    this.firstByteMs = performance.now() - this.startedAt;
+    const encoding = headerIn(fields, 'content-encoding');
+    const length = Number(headerIn(fields, 'content-length') || Number.NaN);
+    if (encoding !== '' || !(length <= MAX_KEPT_BYTES)) {
+      this.#tap = new AnswerTap();
+      this.#tap.head(encoding);
+    }
+    this.fields = ownFields(fields);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#tap) this.#tap.data(chunk);
+    else this.#kept = this.#kept === null ? Buffer.from(chunk) : Buffer.concat([this.#kept, chunk]);
+  }
+
+  /** Records the end of the exchange, and releases what only the exchange needed. */
+  ended(end: Exchange): void {
+    const { clock, ring } = this.#lane.options;
+    this.end = end;
+    this.atMs = clock.nowMs();
+    this.totalMs = performance.now() - this.startedAt;
+    this.headers = [];
+    this.body = null;
+    this.#release();
+    this.#lane.inProgress--;
+    this.#endOfRun?.();
+    ring.add(this);
+  }
+
+  /** Bytes of bodies that the record holds. */
+  get heldBytes(): number {
+    return this.received === null ? 0 : this.bytesIn + (this.forwardedOriginal ? 0 : this.bytesOut);
+  }
+
+  /** Drops the bodies. */
+  release(): void {
+    this.passed = null;
+    this.received = null;
+  }
+
+  /** Whether the provider cannot continue its stored history. */
+  get isUnableToContinue(): boolean {
+    return this.#kept !== null && this.admission.options.dialect.refusesToContinue?.(this.#kept) === true;
+  }
+
+  /** Facts reported by the answer; a promise if it is compressed. Never throws or rejects. */
+  answer(): Answer | Promise<Answer> {
+    if (this.#tap) return this.#tap.end();
+    const reader = new AnswerReader();
+    if (this.#kept) reader.data(this.#kept);
+    return reader.end();
   }
 }

@@ -18,7 +18,7 @@ import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer
 import type { Exchange } from '../upstream/pass-on.ts';
 import { REFUSALS } from '../upstream/refusal.ts';
 import type { Admission } from './heads.ts';
-import { LaneExchange } from './lane-exchange.ts';
+import { LaneExchange } from './lane.ts';
 
 interface RingOptions {
   readonly reporter: Pick<Reporter, 'reportNow' | 'reportLater'>;

@@ -26,9 +26,7 @@ const OWN = 'x-mcp-pruner';
  * @param without - further names (lower case) to leave out
  */
 export function requestHeaders(raw: readonly string[], without: readonly string[] = []): string[] {
-  const signed = signedHeaders(headerIn(raw, 'authorization'));
-  const isDropped = (name: string): boolean => REQUEST_ONLY.has(name) || ownHeader(name);
-  return endToEnd(raw, (name) => (isDropped(name) && !signed.has(name)) || without.includes(name));
+  return endToEnd(raw, signedHeaders(headerIn(raw, 'authorization')), without);
 }
 
 const MAX_NAMES = 1_000;
@@ -63,7 +61,7 @@ export function responseHeaders(raw: unknown): string[] {
   const strings: string[] = [];
   for (const item of raw as readonly (string | Buffer)[])
     strings.push(typeof item === 'string' ? item : item.toString('latin1'));
-  return endToEnd(strings, () => false);
+  return endToEnd(strings, null);
 }
 
 /** Sends an answer's head at once. `flushHeaders` would encode non-ASCII fields as UTF-8. */
@@ -73,30 +71,34 @@ export function flushHead(res: ServerResponse): void {
   res.socket?.uncork(); // node:http delays writes until the next tick, when the answer may have been aborted
 }
 
-function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
+/**
+ * @param signed - for a request, the names that a signature covers; `null` for an answer
+ * @param left - further names to leave out
+ */
+function endToEnd(
+  raw: readonly string[],
+  signed: ReadonlySet<string> | null,
+  left: readonly string[] = NO_NAMES,
+): string[] {
   const out: string[] = [];
   let named: Set<string> | null = null;
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const field = raw[i] ?? '';
-    const name = lowerName(field);
-    if (name === 'connection' && namesOthers(raw[i + 1] ?? '')) named ??= namedByConnection(raw);
-    if (!HOP_BY_HOP.has(name) && !drop(name)) out.push(field, raw[i + 1] ?? '');
+    const value = raw[i + 1] ?? '';
+    const name = lowerNames.get(field) ?? lowerName(field);
+    // a `Connection` value may list further headers
+    if (name === 'connection' && value !== 'keep-alive' && value !== 'close') named ??= namedByConnection(raw);
+    if (HOP_BY_HOP.has(name) || left.includes(name)) continue;
+    const isForProxy = REQUEST_ONLY.has(name) || name === OWN || name.startsWith(OWN_PREFIX);
+    if (signed === null || !isForProxy || signed.has(name)) out.push(field, value);
   }
   return named === null ? out : without(out, named);
 }
 
-/** Whether a `Connection` value lists further headers. */
-function namesOthers(value: string): boolean {
-  return value !== 'keep-alive' && value !== 'close';
-}
+const NO_NAMES: readonly string[] = [];
 
 function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
   return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
-}
-
-/** Whether a header (lower case) is addressed to this proxy and not forwarded. */
-function ownHeader(name: string): boolean {
-  return name === OWN || name.startsWith(OWN_PREFIX);
 }
 
 /** Headers listed in `Connection`, in lower case. */
@@ -111,7 +113,10 @@ function namedByConnection(raw: readonly string[]): Set<string> {
 
 /** A header's value; `''` if missing. */
 export function headerIn(fields: readonly string[], name: string): string {
-  for (let i = 0; i + 1 < fields.length; i += 2) if (lowerName(fields[i] ?? '') === name) return fields[i + 1] ?? '';
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const field = fields[i] ?? '';
+    if ((lowerNames.get(field) ?? lowerName(field)) === name) return fields[i + 1] ?? '';
+  }
   return '';
 }
 

@@ -2,7 +2,7 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
 import { headerIn } from './headers.ts';
-import type { PassOn, RawRequest } from './pass-on.ts';
+import type { PassOn } from './pass-on.ts';
 
 interface NodeHopOptions {
   readonly agent: http.Agent;
@@ -23,7 +23,8 @@ export class NodeHop {
     this.#options = options;
   }
 
-  send(origin: string, { method, path, headers, body }: RawRequest, passOn: PassOn): void {
+  send(passOn: PassOn): void {
+    const { origin, method, path, headers, body } = passOn.sent;
     const { agent, maxHeaderSize } = this.#options;
     const library = origin.startsWith('https:') ? https : http;
     const fields = [...headers];

@@ -1,21 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import { decodedStart } from '../encodings.ts';
 import { type ErrorBody, sendUpstreamError } from '../send-error.ts';
 import { flushHead, headerIn, pairsOf, responseHeaders } from './headers.ts';
 import type { Decline } from './refusal.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
-/** A request to the upstream. */
+/** A request to the upstream, as it is sent. */
 export interface RawRequest {
-  readonly method: string;
+  /** For example `https://api.openai.com`. */
+  readonly origin: string;
+  readonly method: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer | Readable | null;
 }
 
 /** A request with its complete upstream path, and options for handling the answer. */
-export interface UpstreamRequest extends RawRequest {
+export interface UpstreamRequest extends Omit<RawRequest, 'origin'> {
   /** Selects answers to drop; the exchange then ends as `declined`. */
   readonly decline?: Decline | undefined;
   /** Additional headers for the client. */
@@ -24,6 +27,8 @@ export interface UpstreamRequest extends RawRequest {
   readonly onData?: ((chunk: Buffer) => void) | undefined;
   /** Observes the response head as sent to the client; fields are name, value, name, value, … */
   readonly onHead?: (status: number, fields: readonly string[]) => void;
+  /** Called once, with the end of the exchange. */
+  readonly ended: (exchange: Exchange) => void;
   /** The error format. Default: OpenAI's. */
   readonly errorBody?: ErrorBody;
 }
@@ -53,12 +58,11 @@ export type Exchange =
   | { readonly kind: 'client_gone'; readonly status: number }
   | { readonly kind: 'failed'; readonly status: number; readonly error: string };
 
-/** An exchange that can be retried, because the client has received nothing. */
-export type Unanswered =
-  /** A reused connection was closed before the request was read. */
-  | { readonly kind: 'lost' }
-  /** The upstream sent an unsolicited `100 Continue`, which undici rejects. */
-  | { readonly kind: 'continued' };
+/**
+ * Why a request can be sent again: a reused connection was closed before the request was read, or the upstream sent an
+ * unsolicited `100 Continue`, which undici rejects.
+ */
+export type Unanswered = 'lost' | 'continued';
 
 /** The underlying connection of either HTTP client. */
 interface Flow {
@@ -72,20 +76,25 @@ export function isReasonPhrase(text: string): boolean {
   return /^[\t\x20-\x7e]+$/.test(text);
 }
 
-/** Receives the end of an attempt to send a request. */
-interface ExchangeOwner {
-  settled(exchange: Exchange | Unanswered): void;
+/** Sends a request again whose first attempt brought nothing to the client. */
+interface Resender {
+  again(kind: Unanswered, passOn: PassOn): void;
+  /** Called if the upstream sent an unsolicited `100 Continue`. */
+  expectsContinue(): void;
 }
 
 /**
- * Streams one answer to the client with back-pressure. Settles once. It is itself the handler that undici calls, in the
+ * Streams one answer to the client with back-pressure. Ends once. It is itself the handler that undici calls, in the
  * raw form: parsing the headers into an object and a closure per callback would cost more than the rest of the hop.
  */
 export class PassOn {
+  /** The request as it is sent. */
+  readonly sent: RawRequest;
   readonly #request: UpstreamRequest;
   readonly #res: ServerResponse;
-  readonly #owner: ExchangeOwner;
-  readonly #mayTryAgain: boolean;
+  /** Set as long as the request may be sent again. */
+  #resender: Resender | null;
+  readonly #upstream: Pick<Resender, 'expectsContinue'>;
   #flow: Flow | null = null;
   /** Set by undici instead of a flow. */
   #abortRequest: ((cause?: Error) => void) | null = null;
@@ -94,6 +103,10 @@ export class PassOn {
   #status = 0;
   #settled = false;
   #wrote = false;
+  /** Bytes that the answer still has to bring, if it declares its length. */
+  #left = Number.NaN;
+  /** Whether it brought them all. */
+  #isComplete = false;
   #held: Held | null = null;
   /** Timer while the first event is awaited. */
   #peek: NodeJS.Timeout | null = null;
@@ -102,12 +115,15 @@ export class PassOn {
   reused = false;
   /** The hop that sends it, to which undici announces the connection. */
   hop: { starting: PassOn | null } | null = null;
+  /** Called after the exchange has ended, if a connection was opened for it. */
+  onEnd: (() => void) | null = null;
 
-  constructor(request: UpstreamRequest, res: ServerResponse, mayTryAgain: boolean, owner: ExchangeOwner) {
+  constructor(request: UpstreamRequest, sent: RawRequest, res: ServerResponse, upstream: Resender) {
     this.#request = request;
+    this.sent = sent;
     this.#res = res;
-    this.#mayTryAgain = mayTryAgain;
-    this.#owner = owner;
+    this.#resender = sent.body instanceof Readable ? null : upstream;
+    this.#upstream = upstream;
     res.on('close', this.#onClose);
     if (res.destroyed) this.#onClose();
   }
@@ -158,13 +174,13 @@ export class PassOn {
   #passHead(status: number, raw: unknown, statusMessage: string): void {
     const fields = responseHeaders(raw);
     this.#request.onHead?.(status, fields);
-    fields.push(...this.#request.extraHeaders);
-    this.#res.on('drain', this.#onDrain);
+    this.#left = Number(headerIn(fields, 'content-length') || Number.NaN);
+    for (const field of this.#request.extraHeaders) fields.push(field);
     this.#res.sendDate = false;
-    if (isReasonPhrase(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
-    else this.#res.writeHead(status, fields);
+    if (statusMessage !== 'OK' && !isReasonPhrase(statusMessage)) this.#res.writeHead(status, fields);
+    else this.#res.writeHead(status, statusMessage, fields);
     // An available body goes out with the head in one write, but a stream's head must not wait for its first event.
-    process.nextTick(this.#flushHead);
+    if (!(this.#left > 0)) process.nextTick(this.#flushHead);
   }
 
   #flushHead = (): void => {
@@ -179,7 +195,11 @@ export class PassOn {
     }
     this.#wrote = true;
     this.#request.onData?.(chunk);
-    if (!this.#res.write(chunk)) this.#pause();
+    this.#left -= chunk.length;
+    if (this.#left === 0) {
+      this.#isComplete = true;
+      this.#res.end(chunk); // an answer in one piece goes out in one write
+    } else if (!this.#res.write(chunk)) this.#pause();
   }
 
   end(trailers: unknown): void {
@@ -189,28 +209,33 @@ export class PassOn {
       this.#settle({ kind: 'declined', status: this.#status });
       return;
     }
-    this.#release();
+    if (held) this.#release();
     if (Array.isArray(trailers) && trailers.length > 0 && !this.#res.hasHeader('content-length')) {
       this.#res.addTrailers(pairsOf(responseHeaders(trailers)));
     }
     this.#settle({ kind: 'answered', status: this.#status, error: null });
-    this.#res.end();
+    if (!this.#isComplete) this.#res.end();
   }
 
   /** Handles an upstream failure: sends an error if no head was sent yet; otherwise aborts the client's answer too. */
   fail(cause: unknown): void {
     if (this.#settled) return;
-    if (this.#status === 0 && this.#mayTryAgain) {
+    const resender = this.#resender;
+    if (this.#status === 0 && resender !== null) {
       const kind = isUnexpectedContinue(cause) ? 'continued' : this.reused && isLostConnection(cause) ? 'lost' : null;
       if (kind !== null) {
-        this.#settle({ kind });
+        this.#resender = null;
+        this.#abortRequest = null;
+        resender.again(kind, this);
         return;
       }
     }
     const error = upstreamErrorCode(cause);
+    if (error === 'unexpected_continue') this.#upstream.expectsContinue();
     this.#release();
     if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
+      if (this.#isComplete) return;
       // The head may be unsent; the client must receive what the upstream sent before it failed.
       if (!this.#wrote) flushHead(this.#res);
       this.#res.destroy();
@@ -249,21 +274,21 @@ export class PassOn {
 
   #pause(): void {
     this.#paused = true;
+    this.#res.once('drain', this.#onDrain);
     this.#flow?.pause();
   }
 
   /** Sends the held answer to the client. */
   #release(): void {
-    this.#endPeek();
     const held = this.#held;
     if (!held) return;
+    this.#endPeek();
     this.#held = null;
     this.#passHead(this.#status, held.raw, held.statusMessage);
     for (const chunk of held.chunks) this.data(chunk);
   }
 
   #onDrain = (): void => {
-    if (!this.#paused) return;
     this.#paused = false;
     if (this.#flow) this.#flow.resume();
     else this.#resumeAnswer?.();
@@ -271,7 +296,8 @@ export class PassOn {
 
   #onClose = (): void => {
     if (this.#settled) return;
-    this.#settle({ kind: 'client_gone', status: this.#status });
+    const status = this.#status;
+    this.#settle(this.#isComplete ? { kind: 'answered', status, error: null } : { kind: 'client_gone', status });
     this.#abort();
   };
 
@@ -280,12 +306,11 @@ export class PassOn {
     this.#peek = null;
   }
 
-  #settle(exchange: Exchange | Unanswered): void {
+  #settle(exchange: Exchange): void {
     this.#settled = true;
-    this.#endPeek();
-    this.#res.off('close', this.#onClose);
-    this.#res.off('drain', this.#onDrain);
-    this.#owner.settled(exchange);
+    if (this.#peek) this.#endPeek();
+    this.#request.ended(exchange);
+    this.onEnd?.();
   }
 }
 

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
-import type { PassOn, RawRequest } from './pass-on.ts';
+import type { PassOn } from './pass-on.ts';
 
 /** Diagnostics channel on which undici announces the connection of each request. */
 const SENDING = 'undici:client:sendHeaders';
@@ -17,12 +17,10 @@ export class UndiciHop {
     subscribe(SENDING, this.#onSending);
   }
 
-  /** @param origin - `https://host:port` of the upstream */
-  send(origin: string, { method, path, headers, body }: RawRequest, passOn: PassOn): void {
+  send(passOn: PassOn): void {
     passOn.hop = this;
-    const request = { origin, method: method as Dispatcher.HttpMethod, path, headers, body };
     try {
-      this.#dispatcher.dispatch(request, passOn);
+      this.#dispatcher.dispatch(passOn.sent, passOn);
     } catch (cause) {
       passOn.fail(cause);
     }

@@ -1,6 +1,5 @@
 import { Agent as HttpAgent, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { ProxyRoute } from '../../core/proxy-route.ts';
@@ -66,51 +65,32 @@ export class Upstream {
   }
 
   /** Like `send`; resolves with the end of the exchange. Never rejects. */
-  exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
-    return new Promise((ended) => this.send(request, res, ended));
+  exchange(request: Omit<UpstreamRequest, 'ended'>, res: ServerResponse): Promise<Exchange> {
+    return new Promise((ended) => this.send({ ...request, ended }, res));
   }
 
   /**
    * Sends a request and streams its answer with back-pressure. Never throws. If a reused connection was closed before
    * any answer, the request is resent once over a new one.
-   *
-   * @param ended - called once
    */
-  send(request: UpstreamRequest, res: ServerResponse, ended: (exchange: Exchange) => void): void {
-    const { prefix, headers: proxyHeaders } = this.connection;
+  send(request: UpstreamRequest, res: ServerResponse): void {
+    const { prefix, headers: proxyHeaders, origin } = this.connection;
     const { method, path, headers, body } = request;
-    const all = headers.concat(proxyHeaders, 'via', this.#options.hops.own);
-    const sent: RawRequest = { method, path: prefix === '' ? path : prefix + path, headers: all, body };
-    const attempt = new Attempt(this, request, sent, res, ended);
-    const mayTryAgain = !(body instanceof Readable);
-    (this.#node ?? this.#undici).send(this.connection.origin, sent, new PassOn(request, res, mayTryAgain, attempt));
+    headers.push(...proxyHeaders, 'via', this.#options.hops.own);
+    const sent: RawRequest = { origin, method, path: prefix === '' ? path : prefix + path, headers, body };
+    (this.#node ?? this.#undici).send(new PassOn(request, sent, res, this));
   }
 
   /** Sends a request again whose first attempt brought nothing to the client. */
-  again(
-    { kind }: Unanswered,
-    request: UpstreamRequest,
-    sent: RawRequest,
-    res: ServerResponse,
-    ended: (exchange: Exchange) => void,
-  ): void {
-    const { origin } = this.connection;
-    if (kind === 'continued') {
-      this.expectsContinue();
-      const attempt = new LastAttempt(ended);
-      this.#node?.send(origin, sent, new PassOn(request, res, false, attempt));
+  again(kind: Unanswered, passOn: PassOn): void {
+    if (kind === 'continued') this.expectsContinue();
+    if (this.#node) {
+      this.#node.send(passOn);
       return;
     }
-    const fresh = this.#node ?? new UndiciHop(this.#dispatcher());
-    const close = (): void => {
-      if (fresh instanceof UndiciHop) void fresh.close().catch(() => {}); // the answer is complete
-    };
-    const attempt = new LastAttempt((exchange) => {
-      if (exchange.kind === 'failed' && exchange.error === 'unexpected_continue') this.expectsContinue();
-      close();
-      ended(exchange);
-    });
-    fresh.send(origin, sent, new PassOn(request, res, false, attempt));
+    const fresh = new UndiciHop(this.#dispatcher());
+    passOn.onEnd = () => void fresh.close().catch(() => {}); // the answer is complete
+    fresh.send(passOn);
   }
 
   /** From now on, requests go through node:http, which accepts an unsolicited `100 Continue`. */
@@ -215,50 +195,4 @@ function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
 export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   if (tunnel !== null) return new HttpsProxyAgent(tunnel, { keepAlive: true });
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-}
-
-/** The first attempt to send a request. */
-class Attempt {
-  readonly #upstream: Upstream;
-  readonly #request: UpstreamRequest;
-  readonly #sent: RawRequest;
-  readonly #res: ServerResponse;
-  readonly #ended: (exchange: Exchange) => void;
-
-  constructor(
-    upstream: Upstream,
-    request: UpstreamRequest,
-    sent: RawRequest,
-    res: ServerResponse,
-    ended: (exchange: Exchange) => void,
-  ) {
-    this.#upstream = upstream;
-    this.#request = request;
-    this.#sent = sent;
-    this.#res = res;
-    this.#ended = ended;
-  }
-
-  settled(end: Exchange | Unanswered): void {
-    if (end.kind === 'lost' || end.kind === 'continued') {
-      this.#upstream.again(end, this.#request, this.#sent, this.#res, this.#ended);
-      return;
-    }
-    if (end.kind === 'failed' && end.error === 'unexpected_continue') this.#upstream.expectsContinue();
-    this.#ended(end);
-  }
-}
-
-/** An attempt that cannot be retried. */
-class LastAttempt {
-  readonly #ended: (exchange: Exchange) => void;
-
-  constructor(ended: (exchange: Exchange) => void) {
-    this.#ended = ended;
-  }
-
-  settled(end: Exchange | Unanswered): void {
-    if (end.kind === 'lost' || end.kind === 'continued') throw new Error('the last attempt asked for another retry');
-    this.#ended(end);
-  }
 }
