@@ -8,6 +8,7 @@ import {
   clearsAlike,
   follows,
   type Known,
+  type Layout,
   layOut,
   type Mark,
   NO_TOKENS,
@@ -16,7 +17,7 @@ import {
   withoutCuts,
 } from './known.ts';
 import { missOf, noMiss } from './misses.ts';
-import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
+import { dollarsAt, dollarsOf, inputOf, type Price, type Rates, ratesFor } from './prices.ts';
 import { readUpTo, twinOf } from './twin.ts';
 
 /** The bill of a request, the counterfactual bill without cuts, and the facts needed for the next request's bill. */
@@ -74,44 +75,74 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const isMarked = known !== null && clearsAlike(known, facts);
   const marks = isMarked ? marksUpTo(known, common) : [];
-  const layout = layOut(facts.messages, total, facts.bytes, marks, calibration);
   const { alike, direct, continued, spoiled } = continuationOf(known, facts, common);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
-  const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
-  const uncut = caches ? twinOf(facts, usage, layout, continued, rules) : withoutCuts(usage, layout);
-  const wouldRead = caches ? spoiled : null;
-  const without = readUpTo(uncut, wouldRead?.cachedWithout ?? 0);
+  const reports = hasCacheFigures(facts.usage);
+  const caches = basis.reportsCache === true || reports;
+  const kept = factsKept(facts, direct ? known : null);
+  const isUncut = hasNoCut(facts) && kept.wouldBeAside === 0 && spoiled === null && twinsAlike(continued);
+  // where messages end in a request of which nothing was cut shows only how much of an unknown history was cached
+  const needsLayout = !isUncut || (known === null && facts.fresh.from > 0);
+  const layout = needsLayout ? layOut(facts.messages, total, facts.bytes, marks, calibration) : NO_LAYOUT;
+  const rates = price && ratesFor(price, total);
   // further model calls of the request have their own context
   const besides = facts.usage?.besides ? countsOf(facts.usage.besides) : NO_TOKENS;
-  const extra = (basis.fees ?? 0) + (price === null ? 0 : dollarsOf(besides, price));
-  const cached = facts.messages[common]?.aside === undefined ? 0 : (wouldRead?.cached ?? 0);
+  const extra = (basis.fees ?? 0) + (price === null || besides === NO_TOKENS ? 0 : dollarsOf(besides, price));
+  // without a price, the answer's own figure counts, which says nothing about cuts
+  const dollars = rates ? dollarsAt(usage, rates) + extra : (facts.usage?.cost ?? null);
+  const entering = rates && enteringAt(usage, rates);
+  const cached = cachedTokens(usage, rules, total);
+  let without = usage;
+  let tokensWithout = total;
+  if (!isUncut) {
+    const uncut = caches ? twinOf(facts, usage, layout, continued, rules) : withoutCuts(usage, layout);
+    without = readUpTo(uncut, caches ? (spoiled?.cachedWithout ?? 0) : 0);
+    tokensWithout = inputOf(without);
+  }
   const next: Known = {
     messages: facts.messages,
     marks: withMark(marks, { messages: facts.messages.length, tokens: total }),
-    cached: cachedTokens(usage, rules),
-    cachedWithout: cachedTokens(without, rules),
+    cached,
+    cachedWithout: isUncut ? cached : cachedTokens(without, rules, tokensWithout),
     tokens: total,
-    tokensWithout: inputOf(without),
+    tokensWithout,
     output: usage.output,
     lifetimeMs: lifetimeOf(usage, alike ? known : null, rules),
-    ...factsKept(facts, direct ? known : null),
+    ...kept,
   };
+  const counted = besides === NO_TOKENS ? usage : sumOf(usage, besides);
+  const withoutAside = caches && facts.messages[common]?.aside !== undefined ? (spoiled?.cached ?? 0) : 0;
   return {
-    usage: sumOf(usage, besides),
+    usage: counted,
     estimated: facts.usage === null || facts.usage.input === null || facts.usage.output === null,
-    without: sumOf(without, besides),
-    // without a price, the answer's own figure counts, which says nothing about cuts
-    dollars: price ? dollarsOf(usage, price) + extra : (facts.usage?.cost ?? null),
-    dollarsWithout: price ? dollarsOf(without, price) + extra : (facts.usage?.cost ?? null),
-    removed: removedIn(layout),
-    removedNew: removedIn(layout, newFrom),
-    repeated: partOf(facts, 'repeated', usage, { price, layout, cached: 0 }),
-    aside: asideOf(facts, next, usage, { price, calibration, layout, cached }),
+    without: isUncut ? counted : sumOf(without, besides),
+    dollars,
+    dollarsWithout: isUncut || !price ? dollars : dollarsOf(without, price, tokensWithout) + extra,
+    removed: isUncut ? 0 : removedIn(layout),
+    removedNew: isUncut ? 0 : removedIn(layout, newFrom),
+    repeated: isUncut ? NO_SAVING : partOf(facts, 'repeated', usage, { price, layout, cached: 0 }),
+    aside: isUncut ? NO_SAVING : asideOf(facts, next, usage, { price, calibration, layout, cached: withoutAside }),
     newFrom,
-    entering: price && entering(usage, price),
+    entering,
     known: next,
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, layout) : noMiss(price)),
   };
+}
+
+const NO_SAVING: Saving = { tokens: 0, dollars: 0 };
+const NO_LAYOUT: Layout = { starts: new Float64Array(0), ends: new Float64Array(0), removed: new Float64Array(0) };
+
+/** Whether nothing of a request was cut, or would have been in shadow mode. */
+function hasNoCut({ messages, wouldBeAside = 0 }: RequestFacts): boolean {
+  if (wouldBeAside !== 0) return false;
+  for (const { removed, aside = 0, repeated = 0 } of messages)
+    if (removed !== 0 || aside + repeated !== 0) return false;
+  return true;
+}
+
+/** Whether the cache has the same length as it would have without cuts. @param known - the continued request, if any */
+function twinsAlike(known: Known | null): boolean {
+  return known === null || known.cachedWithout === known.cached;
 }
 
 function marksUpTo({ marks }: Known, messages: number): readonly Mark[] {
@@ -239,6 +270,9 @@ function continuesFrom(known: Known, facts: RequestFacts, common: number): boole
 
 /** The price of a new token, in dollars. If the request wrote to a cache, new tokens are billed as written. */
 export function entering(usage: TokenCounts, price: Price): number {
-  const { write5m, write1h, input } = ratesFor(price, inputOf(usage));
+  return enteringAt(usage, ratesFor(price, inputOf(usage)));
+}
+
+function enteringAt(usage: TokenCounts, { write5m, write1h, input }: Rates): number {
   return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;
 }

@@ -1,6 +1,6 @@
 import type { TokenCounts } from '../core/ports/ledger.ts';
 import type { RequestFacts } from '../core/ports/request-facts.ts';
-import { inputOf, type Price } from './prices.ts';
+import type { Price } from './prices.ts';
 
 const MINUTES_5_MS = 300_000;
 
@@ -17,11 +17,11 @@ export function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null
   return { minPrefix, cacheStep, cacheMs, automatic: true };
 }
 
-/** Tokens in the cache after a request. */
-export function cachedTokens(usage: TokenCounts, rules: CacheRules): number {
-  const reported = usage.read + usage.write5m + usage.write1h;
+/** Tokens in the cache after a request. @param total - all its input tokens */
+export function cachedTokens({ read, write5m, write1h }: TokenCounts, rules: CacheRules, total: number): number {
+  const reported = read + write5m + write1h;
   if (!rules.automatic) return reported;
-  return Math.max(reported, stepped(inputOf(usage), rules));
+  return Math.max(reported, stepped(total, rules));
 }
 
 export function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {

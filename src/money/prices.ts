@@ -316,7 +316,12 @@ export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number 
 
 /** Prices of a request, by the size of its input. */
 export function ratesFor(price: Price, inputTokens: number): Rates {
-  return price.bands.findLast(({ above }) => inputTokens > above) ?? price;
+  const { bands } = price;
+  for (let i = bands.length - 1; i >= 0; i--) {
+    const band = bands[i];
+    if (band !== undefined && inputTokens > band.above) return band;
+  }
+  return price;
 }
 
 /**
@@ -325,8 +330,11 @@ export function ratesFor(price: Price, inputTokens: number): Rates {
  * @param input - tokens of the whole input, if `tokens` are only a part
  */
 export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tokens)): number {
-  const rates = ratesFor(price, input);
-  const { fresh, write5m, write1h, read, output } = tokens;
+  return dollarsAt(tokens, ratesFor(price, input));
+}
+
+/** Cost of tokens at the prices of their request, in dollars. */
+export function dollarsAt({ fresh, write5m, write1h, read, output }: TokenCounts, rates: Rates): number {
   const millions =
     fresh * rates.input + write5m * rates.write5m + write1h * rates.write1h + read * rates.read + output * rates.output;
   return millions / MILLION;
