@@ -42,6 +42,7 @@ export interface RewriterParts
     | 'traces'
     | 'shortTools'
     | 'ownRecords'
+    | 'behind'
   > {
   readonly decisionCache: DecisionCache;
   readonly scorer?: LineScorer;
@@ -81,6 +82,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     mayHoldOut: parts.mayHoldOut,
     shortTools: parts.shortTools,
     traces: parts.traces,
+    behind: parts.behind,
   });
 }
 

@@ -287,7 +287,7 @@ async function handlerOptions(
     readonly ownRecords: OwnRecordsFile | undefined;
   }
 > {
-  const { settings, store, clock, failures, decisionCache, turns, scorer, projectBook } = services;
+  const { settings, store, clock, failures, decisionCache, turns, scorer, projectBook, behind } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
@@ -314,6 +314,7 @@ async function handlerOptions(
       shortTools: await openShortTools(services, owners),
       ownRecords,
       traces,
+      behind,
       segments: services.own.context.segments(owners !== undefined),
       answers: keptAnswers(store.records, IDEMPOTENCY_TTL_MS),
       owners,

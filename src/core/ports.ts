@@ -216,6 +216,8 @@ export interface Store {
   commit(batch: StoreBatch, waitMs: number): Committed | Promise<Committed>;
   /** Records of sent messages, by prefix; reading extends their expiry. Unknown prefixes are absent from the map. */
   findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>>;
+  /** Adds records for which no request waits, together with other background writes. Existing records stay. */
+  addSent(messages: readonly SentMessage[]): Promise<void>;
   /**
    * Whether there is certainly no record of sent messages under any of these prefixes, answered at once with one
    * statement. `false` if there is one, or the store cannot answer now. Absent if it never answers at once.

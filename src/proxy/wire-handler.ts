@@ -353,7 +353,7 @@ class WireExchange {
       if (rewritten.isKept && answer.turn.id !== '') {
         await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
       }
-      await rewriter.accepted(rewritten);
+      rewriter.accepted(rewritten);
     }
     return exchange;
   }

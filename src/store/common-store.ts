@@ -11,11 +11,15 @@ import type {
 } from '../core/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import { encodeSent } from './decision-codec.ts';
 import { StoredLedger } from './ledger.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import { addEvents, listEvents } from './logs.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
-import type { Rows, Sql } from './sql/steps.ts';
+import { each, type Rows, type Sql } from './sql/steps.ts';
+
+const ADD_SENT = `INSERT INTO main.sent (prefix, body, expires_ms) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`;
 
 /** Base class of both stores, with everything that is written in Common SQL. */
 export abstract class CommonStore {
@@ -27,8 +31,11 @@ export abstract class CommonStore {
   /** The running sweep; concurrent calls join it. */
   protected sweeping: Promise<boolean> | null = null;
 
-  constructor(sql: Sql) {
+  readonly #sentTtlMs: number;
+
+  constructor(sql: Sql, { sentTtlMs }: Lifetimes) {
     this.sql = sql;
+    this.#sentTtlMs = sentTtlMs;
     this.records = new StoredRecords(sql);
     this.ledger = new StoredLedger(sql);
     this.compactions = new StoredCompactions(sql);
@@ -49,6 +56,14 @@ export abstract class CommonStore {
 
   async findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
     return (await this.lookUp({ prefixes })).sent;
+  }
+
+  async addSent(messages: readonly SentMessage[]): Promise<void> {
+    const expiresMs = this.sql.nowMs() + this.#sentTtlMs;
+    // in a fixed order, so that two processes cannot block each other
+    const rows = new Map(messages.map((message) => [message.prefix, [message.prefix, encodeSent(message), expiresMs]]));
+    const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+    await this.sql.write(() => each(ADD_SENT, sorted), { background: 'sent' });
   }
 
   async wasServed(hashes: readonly string[]): Promise<Set<string>> {

@@ -13,6 +13,32 @@ const KEPT_FOR_KNOWN = 4_000;
 const KEPT_FOR_OTHERS = 3_000;
 const KEPT_FOR_UNNAMED = 1_000;
 
+/** A day's figures are counted again after this many were added, and always once the day is half full. */
+const COUNTED_AGAIN = 1_000;
+
+/** How many figures the newest day has, at most: counting them takes as long as there are rows. */
+export class DayCounts {
+  #day = '';
+  #count = 0;
+  #added = 0;
+
+  /** The count before more figures are added; `null` if they have to be counted. */
+  after(day: string, more: number): number | null {
+    if (day !== this.#day || this.#count + this.#added + more > MAX_SUMS_PER_DAY / 2) return null;
+    if (this.#added > COUNTED_AGAIN) return null;
+    const before = this.#count + this.#added;
+    this.#added += more;
+    return before;
+  }
+
+  counted(day: string, count: number): number {
+    this.#day = day;
+    this.#count = count;
+    this.#added = 0;
+    return count;
+  }
+}
+
 /** Stored figures of one day. */
 interface DayOfSums {
   count: number;

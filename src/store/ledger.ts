@@ -28,7 +28,7 @@ import {
   turnCells,
   turnOf,
 } from './ledger-rows.ts';
-import { folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
+import { DayCounts, folded, hasRoom, idOf, namesOf } from './ledger-sums.ts';
 import { PUT_STATE, replaceNote } from './notes.ts';
 import {
   all,
@@ -36,7 +36,6 @@ import {
   change,
   each,
   number,
-  one,
   type Rows,
   type Sql,
   type Steps,
@@ -50,6 +49,7 @@ const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 export class StoredLedger implements LedgerStore {
   readonly #rows: Rows;
   readonly #transactions: Transactions;
+  readonly #counts = new DayCounts();
 
   constructor(sql: Sql) {
     this.#rows = sql;
@@ -57,15 +57,16 @@ export class StoredLedger implements LedgerStore {
   }
 
   settle(query: SettleQuery, work: SettleWork): Promise<number> {
+    const counts = this.#counts;
     const settled = function* (): Steps<number> {
-      return yield* settle(work(yield* settlingOf(query)));
+      return yield* settle(work(yield* settlingOf(query)), counts);
     };
     return this.#transactions.write(settled, { background: 'ledger' });
   }
 
   async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     if (turns.length + sums.length === 0) return 0;
-    return this.#transactions.write(() => addToLedger(turns, sums), { background: 'ledger' });
+    return this.#transactions.write(() => addToLedger(turns, sums, this.#counts), { background: 'ledger' });
   }
 
   /** See `StoreHandle.replaceNote`. */
@@ -199,29 +200,38 @@ const ADD_SUM = `INSERT INTO main.ledger_sum AS s (day, project, slice, key, fie
 /** Figures of keys do not count towards a day's limit. */
 const COUNT_SUMS = "SELECT count(*) AS value FROM main.ledger_sum WHERE day = ? AND slice <> 'key'";
 
+/** What exists of a settlement, in one statement: stored states, billed requests, other processes, waiting requests. */
+const PROBE = `
+  SELECT 'state' AS what, name, version FROM main.ledger_state WHERE name IN LIST(?)
+  UNION ALL SELECT 'request', request_id, 0 FROM main.ledger_turn WHERE request_id IN LIST(?)
+  UNION ALL SELECT 'request', request_id, 0 FROM main.ledger_waiting WHERE request_id IN LIST(?)
+  UNION ALL SELECT 'others', '', count(*) FROM (SELECT 1 FROM main.ledger_state
+    WHERE lineage = ? AND lineage <> '' AND name <> ? AND at_ms > ? LIMIT 1) o
+  UNION ALL SELECT 'waiting', '', count(*) FROM (SELECT 1 FROM main.ledger_waiting LIMIT 1) w`;
+
+interface Probed {
+  readonly what: 'state' | 'request' | 'others' | 'waiting';
+  readonly name: string;
+  /** Version of a state; otherwise 1 if there is any. */
+  readonly version: number;
+}
+
 /** Loads the state needed to bill these requests. */
 function* settlingOf({ states, lineages, requestIds, process }: SettleQuery): Steps<Settling> {
-  const rows = yield* all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(WAITING);
-  const waiting = rows.map((row) => ({ ...row, names: JSON.parse(row.names) as string[] }));
-  const versions = new Map([...waiting.flatMap(({ names }) => names.map((name) => [name, 0] as const)), ...states]);
-  const stored = yield* all<{ readonly name: string; readonly version: number }>(
-    'SELECT name, version FROM main.ledger_state WHERE name IN LIST(?)',
-    [[...versions.keys()]],
-  );
+  const about = [process.lineage, process.name, process.aliveFromMs];
+  const probed = yield* all<Probed>(PROBE, [[...states.keys()], requestIds, requestIds, ...about]);
+  const namesIn = (what: Probed['what']): string[] => probed.flatMap((row) => (row.what === what ? row.name : []));
+  const hasAny = (what: Probed['what']): boolean => probed.some((row) => row.what === what && Number(row.version) > 0);
+  const waiting = hasAny('waiting') ? yield* waitingRequests() : [];
   const unchanged = new Set(
-    stored.flatMap(({ name, version }) => (version !== 0 && versions.get(name) === version ? name : [])),
+    probed.flatMap(({ what, name, version }) => {
+      const known = states.get(name) ?? 0;
+      return what === 'state' && known !== 0 && known === Number(version) ? name : [];
+    }),
   );
-  const changed = stored.flatMap(({ name }) => (unchanged.has(name) ? [] : name));
+  const ofWaiting = waiting.flatMap(({ names }) => names);
+  const changed = [...new Set([...namesIn('state'), ...ofWaiting])].filter((name) => !unchanged.has(name));
   const ofLineages = [...new Set([...lineages, ...waiting.flatMap(({ lineage }) => lineage || [])])];
-  const seen = yield* all<{ readonly id: string }>(
-    `SELECT request_id AS id FROM main.ledger_turn WHERE request_id IN LIST(?)
-     UNION ALL SELECT request_id FROM main.ledger_waiting WHERE request_id IN LIST(?)`,
-    [requestIds, requestIds],
-  );
-  const others = yield* one(
-    `SELECT 1 AS found FROM main.ledger_state WHERE lineage = ? AND lineage <> '' AND name <> ? AND at_ms > ? LIMIT 1`,
-    [process.lineage, process.name, process.aliveFromMs],
-  );
   return {
     states:
       changed.length === 0
@@ -230,9 +240,14 @@ function* settlingOf({ states, lineages, requestIds, process }: SettleQuery): St
     unchanged,
     newest: ofLineages.length === 0 ? [] : yield* newestOf(ofLineages),
     waiting,
-    seen: new Set(seen.map(({ id }) => id)),
-    others: others !== null,
+    seen: new Set(namesIn('request')),
+    others: hasAny('others'),
   };
+}
+
+function* waitingRequests(): Steps<WaitingRequest[]> {
+  const rows = yield* all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(WAITING);
+  return rows.map((row) => ({ ...row, names: JSON.parse(row.names) as string[] }));
 }
 
 /** The newest state of each lineage. */
@@ -246,7 +261,7 @@ function* newestOf(lineages: readonly string[]): Steps<LedgerState[]> {
   return [...new Map(found.map((state) => [state.lineage, state])).values()];
 }
 
-function* settle({ turns, sums, states, removed, waits, billed }: Settled): Steps<number> {
+function* settle({ turns, sums, states, removed, waits, billed }: Settled, counts: DayCounts): Steps<number> {
   if (billed.length > 0) yield* change('DELETE FROM main.ledger_waiting WHERE request_id IN LIST(?)', [billed]);
   yield* each(
     ADD_WAITING,
@@ -259,15 +274,15 @@ function* settle({ turns, sums, states, removed, waits, billed }: Settled): Step
     states.map(({ name, lineage, atMs, version, data }) => [name, lineage, Math.trunc(atMs), version, data]),
   );
   if (removed.length > 0) yield* change('DELETE FROM main.ledger_state WHERE name IN LIST(?)', [removed]);
-  return yield* addToLedger(turns, sums);
+  return yield* addToLedger(turns, sums, counts);
 }
 
 /** Adds requests and figures; returns the number of folded figures. */
-function* addToLedger(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Steps<number> {
+function* addToLedger(turns: readonly LedgerTurn[], sums: readonly LedgerSum[], counts: DayCounts): Steps<number> {
   yield* each(ADD_TURN, turns.map(turnCells));
   let moved = 0;
   for (const [day, own] of groupBy(addedUp(sums), (sum) => sum.day)) {
-    const count = yield* number(COUNT_SUMS, [day]);
+    const count = counts.after(day, own.length) ?? counts.counted(day, yield* number(COUNT_SUMS, [day]));
     const placed = hasRoom(count, own.length)
       ? { sums: own, folded: 0 }
       : folded(own, { count, ...(yield* figuresOf(day, own)) });

@@ -95,7 +95,7 @@ class FileStore extends CommonStore implements SqliteStore {
     const { maxBytes, maxEvents, conversationShare = 1 } = options;
     const batches = new Batches(access, { ...lifetimes, maxBytes, conversationShare });
     const sql = new FileSql(access, maxEvents, (...save) => batches.save(...save));
-    super(sql);
+    super(sql, lifetimes);
     this.#options = options;
     this.#lifetimes = lifetimes;
     this.#holder = holder;

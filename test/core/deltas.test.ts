@@ -97,7 +97,8 @@ class Client {
     ];
     reader.data(Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')));
     await pipeline.answered('default', rewritten, reader.end().turn);
-    await pipeline.accepted(rewritten);
+    pipeline.accepted(rewritten);
+    await pipeline.flush();
   }
 
   #compare(body: Buffer): void {

@@ -259,12 +259,13 @@ describe('a first request', () => {
     'counts as accepted after a restart, even if the store was locked, once %s has recorded it',
     async (when) => {
       const path = join(tempFolder(), 'store.db');
-      const store = failing(openStore(path), ['commit']);
+      const store = failing(openStore(path), ['commit', 'addSent']);
       const pipeline = openPipeline({ store });
       const request = { body: chatBody(FIRST), dialect: CHECKED };
       const first = await pipeline.rewrite(request);
       store.down = true;
-      await pipeline.accepted(first);
+      pipeline.accepted(first);
+      await pipeline.flush();
       store.down = false;
       expect(await openPipeline({ store: openStore(path) }).rewrite(request)).toMatchObject({ acceptedBefore: false });
       if (when === 'the next request')

@@ -49,8 +49,8 @@ it('a turn and a repeated request need few statements and write transactions', a
   await send(0); // the first request of a process also records its settings
   const ofTurn = await least(Array.from({ length: TURNS - 1 }, (_, i) => i + 1));
   const ofSeen = await least(Array.from({ length: SEEN }, () => TURNS - 1));
-  expect(ofTurn.writes).toBeLessThanOrEqual(4);
-  expect(ofTurn.statements).toBeLessThanOrEqual(60);
-  expect(ofSeen.writes).toBeLessThanOrEqual(2);
-  expect(ofSeen.statements).toBeLessThanOrEqual(25);
+  expect(ofTurn.writes).toBeLessThanOrEqual(3);
+  expect(ofTurn.statements).toBeLessThanOrEqual(40);
+  expect(ofSeen.writes).toBeLessThanOrEqual(1);
+  expect(ofSeen.statements).toBeLessThanOrEqual(13);
 });

@@ -1,4 +1,5 @@
 import type { FailureReporter } from '../../base/failures.ts';
+import type { WriteBehind } from '../../base/write-behind.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import type { Turns } from '../decide/turns.ts';
@@ -37,6 +38,8 @@ export interface PipelineOptions {
   readonly owners?: Ownership;
   /** Records of sent messages in a file of this process. Absent if the store itself is a file. */
   readonly ownRecords?: OwnRecords | undefined;
+  /** Shared write-behind queue. Default: a separate one. */
+  readonly behind?: WriteBehind | undefined;
   readonly onFailure: FailureReporter;
   /** Memory limit for remembered bodies, in bytes. */
   readonly memoBytes: number;

@@ -63,7 +63,8 @@ export class RequestPipeline {
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE, options.ownRecords);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#late = new LateRecords(store, onFailure);
-    this.#accepted = new AcceptedCuts(this.#late, this.#sent);
+    const { behind } = options;
+    this.#accepted = new AcceptedCuts({ store, late: this.#late, sent: this.#sent, behind, onFailure });
     this.#names = new ConversationNames(options.clock, options.isKnownConversation);
     const counting = segments !== undefined && countsTokens(segments);
     this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns });
@@ -148,13 +149,14 @@ export class RequestPipeline {
   }
 
   /** Writes records that could not be written so far. Never rejects. */
-  flush(): Promise<void> {
-    return started(this.#late.flush());
+  async flush(): Promise<void> {
+    await this.#accepted.flush();
+    await run(this.#late.flush());
   }
 
-  /** Records that a provider accepted a request. Never rejects. */
-  accepted(request: RewrittenRequest): Promise<void> {
-    return this.#accepted.add(request);
+  /** Records that a provider accepted a request. */
+  accepted(request: RewrittenRequest): void {
+    this.#accepted.add(request);
   }
 
   /**

@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import { BoundedMap } from '../../base/bounded-map.ts';
 import type { FailureReporter } from '../../base/failures.ts';
-import { run, type Work, waitFor } from '../../base/work.ts';
+import { type Work, waitFor } from '../../base/work.ts';
+import { type BackgroundWriter, WriteBehind } from '../../base/write-behind.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
-import type { Store } from '../ports.ts';
+import type { SentMessage, Store } from '../ports.ts';
 import type { LateRecords } from '../sent/late-records.ts';
 import { acceptedPrefix, type SentMemory, wholeRecord } from '../sent/records.ts';
 import { foldAnswer } from './find-texts.ts';
@@ -19,18 +20,29 @@ import { callWritesMarker } from './written-markers.ts';
  * message, the provider has accepted it.
  */
 const MAX_ACCEPTED = 20_000;
-/** Maximum wait for another writer of the store, in milliseconds. The client does not wait for this. */
-const NOTE_WAIT_MS = 5_000;
+
+interface AcceptedCutsOptions {
+  readonly store: Pick<Store, 'addSent'>;
+  /** Takes the records if they cannot be written. */
+  readonly late: LateRecords;
+  readonly sent: SentMemory;
+  /** Shared write-behind queue. Default: a separate one. */
+  readonly behind?: WriteBehind | undefined;
+  readonly onFailure: FailureReporter;
+}
 
 /** Remembers which cuts a provider has accepted. After that, a refusal does not trigger a resend without pruning. */
 export class AcceptedCuts {
-  readonly #late: LateRecords;
-  readonly #sent: SentMemory;
+  readonly #options: AcceptedCutsOptions;
   readonly #prefixes = new BoundedMap<string, true>(MAX_ACCEPTED);
+  readonly #writer: BackgroundWriter;
+  /** Records that are not written yet. */
+  #waiting: SentMessage[] = [];
 
-  constructor(late: LateRecords, sent: SentMemory) {
-    this.#late = late;
-    this.#sent = sent;
+  constructor(options: AcceptedCutsOptions) {
+    this.#options = options;
+    const { behind = new WriteBehind() } = options;
+    this.#writer = behind.writer(() => this.#write());
   }
 
   /** Sets `acceptedBefore` if the provider is known to have accepted its cuts. */
@@ -50,15 +62,36 @@ export class AcceptedCuts {
       );
   }
 
-  /** Records that a provider accepted a request's new cuts and its unpruned history. Never rejects. */
-  async add(request: RewrittenRequest): Promise<void> {
+  /**
+   * Records that a provider accepted a request's new cuts and its unpruned history. Durable within a second: if the
+   * process is killed before, the client sends the request again, or the model's answer with the next one.
+   */
+  add(request: RewrittenRequest): void {
     // only unanswered cuts need a record: an answer after a cut message proves that its cuts were accepted
     const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
     for (const prefix of fresh) this.#prefixes.set(prefix, true);
     const sent = [...request.rawPrefixes, ...fresh.map(acceptedPrefix)].map(wholeRecord);
     if (sent.length === 0) return;
-    this.#sent.add(sent);
-    await run(this.#late.write(sent, NOTE_WAIT_MS));
+    this.#options.sent.add(sent);
+    this.#waiting.push(...sent);
+    this.#writer.soon(this.#waiting.length);
+  }
+
+  /** Writes what is waiting. Never rejects. */
+  flush(): Promise<void> {
+    return this.#writer.flush();
+  }
+
+  async #write(): Promise<void> {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    try {
+      await this.#options.store.addSent(waiting);
+    } catch (cause) {
+      this.#options.late.add(waiting);
+      this.#options.onFailure('past_not_noted', cause);
+    }
   }
 }
 

@@ -262,7 +262,7 @@ export class Ring {
     }
     if (rewritten && this.#complete(record, rewritten, answer)) {
       if (rewritten.isKept && answer.turn.id !== '') await rewriter.answered(scope.project, rewritten, answer.turn);
-      await rewriter.accepted(rewritten);
+      rewriter.accepted(rewritten);
     }
     return { record, content, facts: isBilled(record) ? billed : null, fallbacks, answer };
   }

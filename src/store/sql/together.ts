@@ -6,7 +6,7 @@ import type { Step, Steps } from './steps.ts';
  * Kinds of background writes, in the order in which a transaction writes them. The order is the same in all processes,
  * because rows stay locked until the commit; rows with the most contention come last.
  */
-const ORDER = ['segments', 'recall', 'compactions', 'lines', 'limits', 'ledger', 'events'] as const;
+const ORDER = ['sent', 'segments', 'recall', 'compactions', 'lines', 'limits', 'ledger', 'events'] as const;
 export type Background = (typeof ORDER)[number];
 
 /** A transaction takes no further work after this many rows and steps: some milliseconds of the event loop. */

@@ -4,7 +4,7 @@ import { manyRows, sqliteStatement } from '../sql/common-sql.ts';
 /** Prepared statements of one connection, each prepared on first use. Few, because their texts are constant. */
 export class Statements {
   readonly #db: Database;
-  /** For each insertion, its statement text for 1, 2, 4, … rows. */
+  /** For each insertion, its statement text by number of rows. */
   readonly #many = new Map<string, string[]>();
   readonly #prepared = {
     rows: new Map<string, Statement>(),
@@ -47,15 +47,17 @@ export class Statements {
     return returned;
   }
 
-  /** Number of rows in the next statement (a power of two, so that few statements are prepared), and its text. */
+  /** Number of rows in the next statement, and its text. */
   #atOnce(sql: string, rows: number, columns: number): { readonly count: number; readonly text: string } {
-    const power = Math.floor(Math.log2(Math.max(1, Math.min(rows, MOST_VALUES / columns))));
-    const texts = this.#many.get(sql) ?? [sql];
+    const most = Math.max(1, Math.min(rows, Math.floor(MOST_VALUES / columns)));
+    // few sizes, so that few statements are prepared
+    const count = most > EXACT_ROWS ? most - (most % EXACT_ROWS) : most;
+    const texts = this.#many.get(sql) ?? [];
     this.#many.set(sql, texts);
-    const text = texts[power] ?? manyRows(sql, 2 ** power);
+    const text = count === 1 ? sql : (texts[count] ?? manyRows(sql, count));
     if (text === null) return { count: 1, text: sql };
-    texts[power] = text;
-    return { count: 2 ** power, text };
+    texts[count] = text;
+    return { count, text };
   }
 
   get<Row>(sql: string, values: readonly unknown[] = []): Row | undefined {
@@ -114,7 +116,9 @@ export class Statements {
  * Maximum number of values per statement. Several narrow rows at once take two thirds of the CPU of single ones; wide
  * rows (a turn has 29 columns) take up to twice as much.
  */
-const MOST_VALUES = 128;
+const MOST_VALUES = 256;
+/** Up to this many rows, statements have any number of rows; beyond, multiples of it. */
+const EXACT_ROWS = 8;
 
 /** Converts a value for SQLite. */
 function stored(value: unknown): unknown {

@@ -75,7 +75,7 @@ class DatabaseStore extends CommonStore implements PostgresStore {
     const database = new Database({ url, clock, log, readonly, onAway, connections, patienceMs, parts });
     const uses = new PendingUses(lifetimes, readonly);
     const sql = new DatabaseSql(database, clock, uses, options.maxEvents);
-    super(sql);
+    super(sql, lifetimes);
     this.#options = options;
     this.#lifetimes = lifetimes;
     this.#database = database;

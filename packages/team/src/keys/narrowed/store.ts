@@ -188,6 +188,8 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve(new Set());
   }
 
+  addSent = unsupported;
+
   markRefused = unsupported;
 
   refusedConversations(): Promise<readonly string[]> {
