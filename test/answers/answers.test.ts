@@ -144,8 +144,10 @@ describe('the reader of answers', () => {
 });
 
 describe('an encoded answer', () => {
-  for (const [encoding, encode] of ENCODINGS) {
-    it.each(named)(`with ${encoding || 'no encoding'} is read as far as it arrives: %s`, async (_name, answer) => {
+  // how bytes are decoded and what they say are apart: each form comes as it is and in two of the encodings
+  for (const [at, [encoding, encode]] of ENCODINGS.entries()) {
+    const some = named.filter((_, i) => at === 0 || i % 3 === at % 3);
+    it.each(some)(`with ${encoding || 'no encoding'} is read as far as it arrives: %s`, async (_name, answer) => {
       const bytes = await encode(answer.bytes);
       for (const size of [bytes.length, 700]) {
         const tap = new AnswerTap();

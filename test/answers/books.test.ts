@@ -82,12 +82,15 @@ const ENCODINGS: readonly (readonly [string, (bytes: Buffer) => Buffer])[] = [
 ];
 
 describe('the books of the proxy', () => {
-  it('match the provider’s usage to the cent for every form of answer in every encoding', async () => {
-    const exchanges = ENCODINGS.flatMap(([encoding, encode]) =>
-      // an answer without usage or error is estimated; an unsigned request to Bedrock is not read
-      CASES.filter(({ usage, error, dialect }) => (usage !== null || error) && dialect.name !== 'converse').map(
-        (answer) => ({ encoding, encode, answer }),
-      ),
+  it('match the provider’s usage to the cent for every form of answer and every encoding', async () => {
+    // an answer without usage or error is estimated; an unsigned request to Bedrock is not read
+    const answers = CASES.filter(
+      ({ usage, error, dialect }) => (usage !== null || error) && dialect.name !== 'converse',
+    );
+    const exchanges = ENCODINGS.flatMap(([encoding, encode], at) =>
+      answers
+        .filter((_, i) => at === 0 || i % (ENCODINGS.length - 1) === at - 1) // each as it is and in one encoding
+        .map((answer) => ({ encoding, encode, answer })),
     );
     const { proxy } = await setUp((_request, res, index) => {
       const { encoding, encode, answer } = exchanges[index] as (typeof exchanges)[number];
@@ -235,7 +238,7 @@ describe('the books of the proxy', () => {
 
 describe('large requests that end together', () => {
   it('are all reported and billed, however many bytes wait for their reports', async () => {
-    const [count, bytes] = [20, 4 * 2 ** 20]; // more than 64 MB
+    const [count, bytes] = [17, 4 * 2 ** 20]; // more than 64 MB
     let answerAll = (): void => {};
     const allArrived = new Promise<void>((resolve) => {
       answerAll = resolve;

@@ -9,7 +9,7 @@ const wires = Object.keys(WIRES) as World['wire'][];
 const worlds = wires.map((wire, i) => [wire, i % 2 === 0 ? 'dense' : 'sparse', i < 2] as const);
 
 describe('the saving of a model that was never seen before', () => {
-  const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
+  const conversations = Array.from({ length: 5 }, (_, i) => conversation(2_000 + i));
 
   it.each([...worlds, ['messages', 'dense', true] as const])(
     'over %s, with a %s tokeniser, hidden reasoning: %s, is near the truth and in its range',
@@ -33,7 +33,7 @@ describe('hidden reasoning that is sent back', () => {
     (['read', 'left out'] as const).map((carried) => [wire, carried] as const),
   );
   it.each(cases)('over %s does not change the scale if the provider reports it %s', async (wire, carried) => {
-    const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
+    const conversations = Array.from({ length: 5 }, (_, i) => conversation(2_000 + i));
     const { reported, really, range } = await play(
       { wire, count: TOKENISERS.dense, thinks: true, carried },
       conversations,

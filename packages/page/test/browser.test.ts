@@ -140,7 +140,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
             await page.setViewportSize({ width: wide, height: 800 });
             expect([view, wide, await page.evaluate(scrolled)]).toEqual([view, wide, 0]);
           }
-          expect([view, await contrastFaults(page)]).toEqual([view, []]);
+          if (isLong) expect([view, await contrastFaults(page)]).toEqual([view, []]); // axe sees it in the light theme
         } else if (at === 1440 || !isLong || AXE_ON_A_PHONE.has(view))
           expect([view, await axeFaults(page)]).toEqual([view, []]);
         else expect([view, await contrastFaults(page)]).toEqual([view, []]);
