@@ -127,7 +127,7 @@ const seats: readonly { readonly part: string; readonly word: RegExp; readonly a
   { part: 'the fleet', word: /fleet/i, allowed: /^(?:packages\/fleet\/|(?:edition|commands)\.ts$)/ },
   {
     part: 'keys',
-    word: /'(?:[./]+|@mcp-pruner\/team\/)keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|NarrowedStore|keysSettings|openKeys)\b/,
+    word: /'(?:[./]+|@mcp-pruner\/team\/)keys\/|\b(?:Key(?:Ring|Desk|Door|Gate)|Identities|narrowedStore|keysSettings|openKeys)\b/,
     allowed: /^(?:packages\/team\/|(?:edition|commands)\.ts$)/,
   },
 ];

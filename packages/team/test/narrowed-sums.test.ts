@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { openStore } from '../../../test/helpers/rewriter.ts';
-import { NarrowedLedger } from '../src/keys/narrowed/ledger.ts';
+import { narrowedLedger } from '../src/keys/narrowed/ledger.ts';
 
 it('the sums visible to a key cover only its projects and the requested slice', async () => {
   const { ledger } = openStore();
@@ -13,7 +13,7 @@ it('the sums visible to a key cover only its projects and the requested slice', 
       { ...about, project: 'other', slice: 'cold' },
     ],
   );
-  const narrowed = new NarrowedLedger(ledger, ['own']);
+  const narrowed = narrowedLedger(ledger, ['own']);
   expect(await narrowed.sums({ sinceDay: '2026-11-01', slice: 'cold' })).toEqual([
     { ...about, project: 'own', slice: 'cold' },
   ]);

@@ -1,45 +1,15 @@
-import type {
-  BrowseStore,
-  ConversationFacets,
-  ConversationQuery,
-  ListedCompaction,
-  ListedConversation,
-  RequestCost,
-  SeriesPoint,
-  SeriesQuery,
-} from 'mcp-pruner/core/ports/browse.ts';
-import { Narrowed } from './narrowed.ts';
+import type { BrowseStore } from 'mcp-pruner/core/ports/browse.ts';
 
-export class NarrowedBrowse extends Narrowed<BrowseStore> implements BrowseStore {
-  conversations({ projects, ...query }: ConversationQuery): Promise<readonly ListedConversation[]> {
-    return this.unscoped.conversations({ ...query, projects: this.#visibleProjects(projects) });
-  }
-
-  series({ projects, ...query }: SeriesQuery): Promise<readonly SeriesPoint[]> {
-    return this.unscoped.series({ ...query, projects: this.#visibleProjects(projects) });
-  }
-
-  facets(): Promise<ConversationFacets> {
-    return this.unscoped.facets(this.ownProjects);
-  }
-
-  compactions(names: readonly string[]): Promise<readonly ListedCompaction[]> {
-    return this.unscoped.compactions(names, this.ownProjects);
-  }
-
-  showing(pruneIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    return this.unscoped.showing(pruneIds, this.ownProjects);
-  }
-
-  asked(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return this.unscoped.asked(pruneIds, this.#visibleProjects(projects));
-  }
-
-  costs(requestIds: readonly string[]): Promise<ReadonlyMap<string, RequestCost>> {
-    return this.unscoped.costs(requestIds, this.ownProjects);
-  }
-
-  #visibleProjects(projects: readonly string[] | undefined): readonly string[] {
-    return projects === undefined ? this.ownProjects : projects.filter((one) => this.ownProjects.includes(one));
-  }
+export function narrowedBrowse(unscoped: BrowseStore, ownProjects: readonly string[]): BrowseStore {
+  const visible = (projects: readonly string[] | undefined): readonly string[] =>
+    projects === undefined ? ownProjects : projects.filter((one) => ownProjects.includes(one));
+  return {
+    conversations: ({ projects, ...query }) => unscoped.conversations({ ...query, projects: visible(projects) }),
+    series: ({ projects, ...query }) => unscoped.series({ ...query, projects: visible(projects) }),
+    facets: () => unscoped.facets(ownProjects),
+    compactions: (names) => unscoped.compactions(names, ownProjects),
+    showing: (pruneIds) => unscoped.showing(pruneIds, ownProjects),
+    asked: (pruneIds, projects) => unscoped.asked(pruneIds, visible(projects)),
+    costs: (requestIds) => unscoped.costs(requestIds, ownProjects),
+  };
 }

@@ -14,7 +14,7 @@ import type { HealthReport } from 'mcp-pruner/mcp/tools/health.ts';
 import { admitted, viewerOf } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
 import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
-import { NarrowedStore } from '../narrowed/store.ts';
+import { narrowedStore } from '../narrowed/store.ts';
 
 const MAX_VIEWS = 200;
 const NOBODY: Viewer = { projects: [], project: '' };
@@ -66,7 +66,7 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
     project: viewer.project,
     events: eventsOf(parts.events, viewer.project),
     own: (pruneIds) => started(owners.claim(viewer.project, pruneIds)),
-    store: viewer.projects === 'all' ? null : new NarrowedStore(wide, viewer, viewer.projects),
+    store: viewer.projects === 'all' ? null : narrowedStore(wide, viewer, viewer.projects),
     pageAccess: access,
     findings: viewerFindings,
     chargeTexts: chargeOf(gate),
