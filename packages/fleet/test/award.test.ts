@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Heuristics, heuristicCost, rankBids } from '../src/contract-net/award.ts';
 
-const plain: Heuristics = { preferAgents: [], agentBias: {}, busyPenalty: 1, preferenceBonus: 1 };
+const plain: Heuristics = { prefer_agents: [], agent_bias: {}, busy_penalty: 1, preference_bonus: 1 };
 const bid = (agentId: string, cost: number) => ({ agentId, cost, kind: 'manual' as const, metadata: {} });
 const nobodyBusy = () => ({ openAwards: 0, since: null });
 
@@ -35,7 +35,7 @@ describe('the award of a contract', () => {
   });
 
   it('subtracts preferences from the cost of a bid', () => {
-    const heuristics = { ...plain, preferAgents: ['b'], preferenceBonus: 3, agentBias: { a: 1 } };
+    const heuristics = { ...plain, prefer_agents: ['b'], preference_bonus: 3, agent_bias: { a: 1 } };
     const [first, second] = rankBids([bid('a', 10), bid('b', 10)], heuristics, nobodyBusy);
     expect([first?.agentId, first?.effectiveCost, second?.effectiveCost]).toEqual(['b', 7, 9]);
   });

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { GraphOperation } from '../src/graph/input.ts';
 import {
   compareEdges,
   compareNodes,
@@ -8,7 +9,6 @@ import {
   type GraphNode,
   nodeOf,
 } from '../src/graph/model.ts';
-import type { GraphOperation } from '../src/graph/operations.ts';
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', 'e/f', 'é', '~g');
 const key = fc.constantFrom('state', 'from_port', 'to_port', 'max_in_degree', 'x/y');

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diffGraphs, MAX_PATCH_OPERATIONS } from '../src/graph/diff.ts';
+import type { GraphOperation } from '../src/graph/input.ts';
 import { addedViolations, violationsOf } from '../src/graph/invariants.ts';
 import { documentOf, edgeOf, GraphShapeError, nodeOf, sameDocument } from '../src/graph/model.ts';
-import { applyOperations, type GraphOperation, GraphOperationError } from '../src/graph/operations.ts';
+import { applyOperations, GraphOperationError } from '../src/graph/operations.ts';
 import { GraphPatchError, patchGraph } from '../src/graph/patch.ts';
 import { readGraph, writeGraph } from '../src/graph/text.ts';
 import { atOnce } from './at-once.ts';

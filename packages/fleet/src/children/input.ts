@@ -4,38 +4,27 @@ const KIB = 1024;
 const MAX_METADATA_CHARS = 16 * KIB;
 const MAX_VARIABLES = 32;
 
-const count = z.int().min(0);
-const positive = z.int().positive();
-const dollars = z.number().positive();
-const percent = z.number().min(1);
+const limitFields = {
+  messages: z.int().min(0),
+  tokens: z.int().min(0),
+  cost_usd: z.number().positive(),
+  wallclock_ms: z.int().positive(),
+  memory_mb: z.int().positive(),
+  cpu_percent: z.number().min(1),
+};
+export type LimitKey = keyof typeof limitFields;
+export const LIMIT_KEYS = Object.keys(limitFields) as readonly LimitKey[];
+const nullable = Object.fromEntries(
+  Object.entries(limitFields).map(([key, field]) => [key, field.nullable()]),
+) as Record<LimitKey, z.ZodNullable<z.ZodNumber>>;
 
-function isNamed(limits: object): boolean {
-  return Object.keys(limits).length > 0;
-}
+const isNamed = (limits: object): boolean => Object.keys(limits).length > 0;
 const NONE_NAMED = { error: 'name at least one limit' };
 
-const limits = z
-  .strictObject({
-    messages: count.optional(),
-    tokens: count.optional(),
-    cost_usd: dollars.optional(),
-    wallclock_ms: positive.optional(),
-    memory_mb: positive.optional(),
-    cpu_percent: percent.optional(),
-  })
-  .refine(isNamed, NONE_NAMED);
+const limits = z.strictObject(limitFields).partial().refine(isNamed, NONE_NAMED);
 
 /** Changes of limits: `null` resets one to its default. */
-export const limitChanges = z
-  .strictObject({
-    messages: count.nullable().optional(),
-    tokens: count.nullable().optional(),
-    cost_usd: dollars.nullable().optional(),
-    wallclock_ms: positive.nullable().optional(),
-    memory_mb: positive.nullable().optional(),
-    cpu_percent: percent.nullable().optional(),
-  })
-  .refine(isNamed, NONE_NAMED);
+export const limitChanges = z.strictObject(nullable).partial().refine(isNamed, NONE_NAMED);
 
 export const role = z.string().min(1).max(120);
 

@@ -1,8 +1,7 @@
 import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';
+import { LIMIT_KEYS, type LimitKey } from './input.ts';
 
-const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
-type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
 /** Limits as stated in a call; `null` resets a limit to its default. */
 export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;

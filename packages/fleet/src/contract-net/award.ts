@@ -15,13 +15,13 @@ interface Bidder {
 }
 
 export interface Heuristics {
-  readonly preferAgents: readonly string[];
+  readonly prefer_agents: readonly string[];
   /** Subtracted from an agent's cost. */
-  readonly agentBias: Readonly<Record<string, number>>;
+  readonly agent_bias: Readonly<Record<string, number>>;
   /** Added to the cost for each open award. */
-  readonly busyPenalty: number;
+  readonly busy_penalty: number;
   /** Subtracted from the cost of preferred agents. */
-  readonly preferenceBonus: number;
+  readonly preference_bonus: number;
 }
 
 interface RankedBid extends Bid {
@@ -43,13 +43,13 @@ export function rankBids(
   heuristics: Heuristics,
   bidder: (agentId: string) => Bidder,
 ): RankedBid[] {
-  const preferred = new Set(heuristics.preferAgents);
+  const preferred = new Set(heuristics.prefer_agents);
   return bids
     .map((bid) => {
       const { openAwards, since } = bidder(bid.agentId);
-      const bonus = preferred.has(bid.agentId) ? heuristics.preferenceBonus : 0;
-      const bias = Object.hasOwn(heuristics.agentBias, bid.agentId) ? (heuristics.agentBias[bid.agentId] ?? 0) : 0;
-      const effectiveCost = bid.cost + heuristics.busyPenalty * openAwards - bonus - bias;
+      const bonus = preferred.has(bid.agentId) ? heuristics.preference_bonus : 0;
+      const bias = Object.hasOwn(heuristics.agent_bias, bid.agentId) ? (heuristics.agent_bias[bid.agentId] ?? 0) : 0;
+      const effectiveCost = bid.cost + heuristics.busy_penalty * openAwards - bonus - bias;
       return { bid: { ...bid, effectiveCost, openAwards }, since: since ?? Number.POSITIVE_INFINITY };
     })
     .sort(

@@ -1,31 +1,41 @@
+import { z } from 'zod';
 import { FleetError } from '../errors.ts';
+import { id } from '../graph/input.ts';
 import { type Caller, type ContractRecord, correlationOf, eventOf, type Hints } from '../ports.ts';
 import type { ContractStore } from '../tables/contracts.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
 
-interface Announcement {
-  readonly task_id: string;
-  readonly payload?: unknown;
-  readonly tags: readonly string[];
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  readonly deadline_ms?: number | undefined;
-  readonly auto_bid: boolean;
-  readonly heuristics?:
-    | {
-        readonly prefer_agents?: readonly string[] | undefined;
-        readonly agent_bias?: Readonly<Record<string, number>> | undefined;
-        readonly busy_penalty?: number | undefined;
-        readonly preference_bonus?: number | undefined;
-      }
-    | undefined;
-  readonly manual_bids?:
-    | readonly {
-        readonly agent_id: string;
-        readonly cost: number;
-        readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-      }[]
-    | undefined;
-}
+const DAY_MS = 86_400_000;
+
+/** Input of an announcement. */
+export const announcementFields = {
+  task_id: id,
+  payload: z.unknown().optional(),
+  tags: z.array(z.string().min(1).max(200)).max(32).default([]),
+  metadata: z.record(z.string().max(200), z.unknown()).optional(),
+  deadline_ms: z.int().min(1).max(DAY_MS).optional(),
+  auto_bid: z.boolean().default(true),
+  heuristics: z
+    .strictObject({
+      prefer_agents: z.array(id).max(128).optional(),
+      agent_bias: z.record(z.string().max(200), z.number()).optional(),
+      busy_penalty: z.number().min(0).max(100).optional(),
+      preference_bonus: z.number().min(0).max(100).optional(),
+    })
+    .optional(),
+  manual_bids: z
+    .array(
+      z.strictObject({
+        agent_id: id,
+        cost: z.number().min(0),
+        metadata: z.record(z.string().max(200), z.unknown()).optional(),
+      }),
+    )
+    .max(128)
+    .optional(),
+};
+
+type Announcement = z.infer<z.ZodObject<typeof announcementFields>>;
 
 export interface Candidate {
   readonly childId: string;
@@ -48,13 +58,20 @@ export class Contracts {
 
   async announce(announcement: Announcement, hints: Hints, caller: Caller) {
     const { store, newId, candidates } = this.#options;
+    const { task_id, payload = null, metadata = {}, tags, deadline_ms = null } = announcement;
     const present = announcement.auto_bid ? await candidates() : [];
     const bids = bidsOf(announcement, present);
-    if (bids.length === 0) throw new FleetError('E-CNP-NO-BIDS', { task_id: announcement.task_id });
+    if (bids.length === 0) throw new FleetError('E-CNP-NO-BIDS', { task_id });
     const callId = newId();
-    const heuristics = heuristicsOf(announcement);
+    const {
+      prefer_agents = [],
+      agent_bias = {},
+      busy_penalty = 1,
+      preference_bonus = 1,
+    } = announcement.heuristics ?? {};
+    const heuristics: Heuristics = { prefer_agents, agent_bias, busy_penalty, preference_bonus };
     const since = new Map(present.map(({ childId, sinceMs }) => [childId, sinceMs]));
-    const about = correlationOf(hints, caller);
+    const correlation = correlationOf(hints, caller);
     const record = await store.announce((open, nowMs) => {
       const ranked = rankBids(bids, heuristics, (agentId) => ({
         openAwards: open.get(agentId) ?? 0,
@@ -63,39 +80,32 @@ export class Contracts {
       const [winner] = ranked;
       const agentId = winner?.agentId ?? '';
       const body = {
-        ...{
-          call_id: callId,
-          task_id: announcement.task_id,
-          payload: announcement.payload ?? null,
-          metadata: announcement.metadata ?? {},
-        },
-        ...{
-          tags: announcement.tags,
-          status: 'awarded',
-          announced_at: nowMs,
-          deadline_ms: announcement.deadline_ms ?? null,
-        },
-        ...{ awarded_agent_id: agentId, awarded_cost: winner?.cost, awarded_effective_cost: winner?.effectiveCost },
+        call_id: callId,
+        task_id,
+        payload,
+        metadata,
+        tags,
+        status: 'awarded',
+        announced_at: nowMs,
+        deadline_ms,
+        awarded_agent_id: agentId,
+        awarded_cost: winner?.cost,
+        awarded_effective_cost: winner?.effectiveCost,
         bids: ranked.map(({ agentId: agent_id, cost, effectiveCost, openAwards, kind, metadata }) => ({
           ...{ agent_id, cost, effective_cost: effectiveCost, open_awards: openAwards, kind, metadata },
         })),
-        heuristics: {
-          prefer_agents: heuristics.preferAgents,
-          agent_bias: heuristics.agentBias,
-          busy_penalty: heuristics.busyPenalty,
-          preference_bonus: heuristics.preferenceBonus,
-        },
+        heuristics,
       };
       const made: ContractRecord = {
-        ...{ callId, taskId: announcement.task_id, status: 'awarded', announcedMs: nowMs },
-        ...{ deadlineMs: announcement.deadline_ms ?? null, completedMs: null, agentId, body },
+        ...{ callId, taskId: task_id, status: 'awarded', announcedMs: nowMs },
+        ...{ deadlineMs: deadline_ms, completedMs: null, agentId, body },
       };
-      const payload = { call_id: callId, task_id: announcement.task_id };
+      const about = { call_id: callId, task_id };
       return {
         record: made,
         events: [
-          eventOf('cnp_announced', about, { ...payload, bids: ranked.length }),
-          eventOf('cnp_awarded', about, { ...payload, agent_id: agentId, effective_cost: winner?.effectiveCost }),
+          eventOf('cnp_announced', correlation, { ...about, bids: ranked.length }),
+          eventOf('cnp_awarded', correlation, { ...about, agent_id: agentId, effective_cost: winner?.effectiveCost }),
         ],
       };
     });
@@ -122,14 +132,4 @@ function bidsOf({ manual_bids = [] }: Announcement, present: readonly Candidate[
     bids.set(agent_id, { agentId: agent_id, cost, kind: 'manual', metadata });
   }
   return [...bids.values()];
-}
-
-function heuristicsOf({ heuristics = {} }: Announcement): Heuristics {
-  const { prefer_agents = [], agent_bias = {}, busy_penalty = 1, preference_bonus = 1 } = heuristics;
-  return {
-    preferAgents: prefer_agents,
-    agentBias: agent_bias,
-    busyPenalty: busy_penalty,
-    preferenceBonus: preference_bonus,
-  };
 }

@@ -6,8 +6,9 @@ import type { GraphStore } from '../tables/graphs.ts';
 import { inTimeSlices } from '../turns.ts';
 import { diffGraphs, type PatchOperation } from './diff.ts';
 import { graphFault, lockData, locked, notFound } from './faults.ts';
-import { documentOf, type GraphDescriptor, type GraphDocument, normalisedGraph } from './model.ts';
-import { applyOperations, type GraphOperation } from './operations.ts';
+import type { GraphDescriptor, GraphOperation } from './input.ts';
+import { documentOf, type GraphDocument, normalisedGraph } from './model.ts';
+import { applyOperations } from './operations.ts';
 import { patchGraph } from './patch.ts';
 import {
   type Author,

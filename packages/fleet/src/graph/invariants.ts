@@ -1,5 +1,6 @@
 import type { Turns } from '../turns.ts';
-import { type Attributes, findNode, type GraphDocument, type GraphEdge, type Scalar } from './model.ts';
+import type { Attributes, Scalar } from './input.ts';
+import { findNode, type GraphDocument, type GraphEdge } from './model.ts';
 
 type ViolationCode = 'E-GRAPH-CYCLE' | 'E-NODE-LABEL' | 'E-EDGE-LABEL' | 'E-EDGE-PORT' | 'E-IN-DEGREE' | 'E-OUT-DEGREE';
 

@@ -1,7 +1,5 @@
 import type { Turns } from '../turns.ts';
-
-export type Scalar = string | number | boolean;
-export type Attributes = Readonly<Record<string, Scalar>>;
+import type { Attributes, EdgeInput, GraphDescriptor, NodeInput } from './input.ts';
 
 export interface GraphNode {
   readonly id: string;
@@ -27,30 +25,6 @@ export interface GraphDocument {
   readonly edges: readonly GraphEdge[];
 }
 
-/** A graph as written by clients: in any order, with optional parts. */
-export interface GraphDescriptor {
-  readonly graph_id?: string | undefined;
-  readonly graph_version?: number | undefined;
-  readonly name?: string | undefined;
-  readonly nodes: readonly NodeInput[];
-  readonly edges: readonly EdgeInput[];
-  readonly metadata?: Attributes | undefined;
-}
-
-export interface NodeInput {
-  readonly id: string;
-  readonly label?: string | undefined;
-  readonly attributes?: Attributes | undefined;
-}
-
-export interface EdgeInput {
-  readonly from: string;
-  readonly to: string;
-  readonly label?: string | undefined;
-  readonly weight?: number | undefined;
-  readonly attributes?: Attributes | undefined;
-}
-
 const DEFAULT_NAME = 'workflow';
 export const EMPTY_GRAPH: GraphDocument = { name: DEFAULT_NAME, metadata: {}, nodes: [], edges: [] };
 
@@ -60,13 +34,6 @@ const MAX_ATTRIBUTES = 64;
 export const MAX_GRAPH_BYTES = 4 * 1024 * 1024;
 /** Number of elements processed between possible pauses. */
 const STRIDE = 256;
-
-/** Names inherited or treated specially by JavaScript objects. */
-const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
-
-export function isKey(key: string): boolean {
-  return key !== '' && key.length <= 200 && !RESERVED.has(key);
-}
 
 export class GraphShapeError extends Error {
   override readonly name = 'GraphShapeError';

@@ -1,36 +1,18 @@
 import type { Turns } from '../turns.ts';
+import type { EdgeInput, GraphOperation, NodeInput, Scalar } from './input.ts';
 import {
   checkAttributes,
   checkCounts,
   compareEdges,
-  type EdgeInput,
   edgeOf,
   findEdge,
   findNode,
   type GraphDocument,
   type GraphEdge,
   type GraphNode,
-  type NodeInput,
   nodeOf,
-  type Scalar,
   sameElement,
 } from './model.ts';
-
-/** One change of a graph. `value: null` removes the named field. */
-export type GraphOperation =
-  | { readonly op: 'add_node'; readonly node: NodeInput }
-  | { readonly op: 'remove_node'; readonly id: string }
-  | { readonly op: 'rename_node'; readonly id: string; readonly new_id: string }
-  | { readonly op: 'add_edge'; readonly edge: EdgeInput }
-  | { readonly op: 'remove_edge'; readonly from: string; readonly to: string }
-  | { readonly op: 'set_node_attribute'; readonly id: string; readonly key: string; readonly value: Scalar | null }
-  | {
-      readonly op: 'set_edge_attribute';
-      readonly from: string;
-      readonly to: string;
-      readonly key: string;
-      readonly value: Scalar | null;
-    };
 
 export interface GraphMutationRecord {
   readonly op: GraphOperation['op'];

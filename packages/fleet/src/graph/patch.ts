@@ -2,14 +2,15 @@ import { applyPatch, type Operation } from 'rfc6902';
 import { z } from 'zod';
 import type { Turns } from '../turns.ts';
 import {
-  checkAttributes,
-  documentOf,
+  attributes,
+  type EdgeInput,
+  edgeInput,
   type GraphDescriptor,
-  type GraphDocument,
-  GraphShapeError,
   isKey,
-  MAX_GRAPH_BYTES,
-} from './model.ts';
+  type NodeInput,
+  nodeInput,
+} from './input.ts';
+import { checkAttributes, documentOf, type GraphDocument, GraphShapeError, MAX_GRAPH_BYTES } from './model.ts';
 
 export class GraphPatchError extends Error {
   override readonly name = 'GraphPatchError';
@@ -90,17 +91,6 @@ function sizeAt(document: object, pointer: string): number {
   return JSON.stringify(value)?.length ?? 0;
 }
 
-const attributes = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-const id = z.string().min(1).max(200);
-const label = z.string().max(1000).optional();
-const nodeShape = z.strictObject({ id, label, attributes: attributes.optional() });
-const edgeShape = z.strictObject({
-  from: id,
-  to: id,
-  label,
-  weight: z.number().min(0).optional(),
-  attributes: attributes.optional(),
-});
 const headShape = z.strictObject({
   name: z.string().min(1).max(200),
   metadata: attributes.optional(),
@@ -113,10 +103,10 @@ function* asGraph(value: object): Turns<GraphDocument> {
   if (!head.success) throw notAGraph('', head.error);
   const descriptor: GraphDescriptor = {
     ...head.data,
-    nodes: yield* read(head.data.nodes, '/nodes', nodeShape),
-    edges: yield* read(head.data.edges, '/edges', edgeShape),
+    nodes: yield* read(head.data.nodes, '/nodes', nodeInput),
+    edges: yield* read(head.data.edges, '/edges', edgeInput),
   };
-  checkKeys(head.data.metadata ?? {}, '/metadata');
+  checkAttributes(head.data.metadata ?? {});
   try {
     return yield* documentOf(descriptor);
   } catch (cause) {
@@ -125,7 +115,7 @@ function* asGraph(value: object): Turns<GraphDocument> {
   }
 }
 
-function* read<Element extends { attributes?: Record<string, unknown> | undefined }>(
+function* read<Element extends NodeInput | EdgeInput>(
   list: readonly unknown[],
   path: string,
   shape: z.ZodType<Element>,
@@ -134,16 +124,11 @@ function* read<Element extends { attributes?: Record<string, unknown> | undefine
   for (const [index, item] of list.entries()) {
     const element = shape.safeParse(item);
     if (!element.success) throw notAGraph(`${path}/${index}`, element.error);
-    checkKeys(element.data.attributes ?? {}, `${path}/${index}/attributes`);
+    checkAttributes(element.data.attributes ?? {});
     elements.push(element.data);
     if (index % 64 === 0) yield;
   }
   return elements;
-}
-
-function checkKeys(found: Record<string, unknown>, path: string): void {
-  checkAttributes(found as Record<string, string>);
-  if (!Object.keys(found).every(isKey)) throw new GraphPatchError(null, path, 'a key is empty, too long or reserved');
 }
 
 function notAGraph(path: string, error: z.ZodError): GraphPatchError {

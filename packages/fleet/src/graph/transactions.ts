@@ -12,9 +12,10 @@ import { KeyedQueue } from '../queue.ts';
 import type { GraphStore } from '../tables/graphs.ts';
 import { inTimeSlices } from '../turns.ts';
 import { conflict, graphFault, locked, notFound } from './faults.ts';
+import type { GraphDescriptor, GraphOperation } from './input.ts';
 import { addedViolations, type Violation, violationsOf } from './invariants.ts';
-import { descriptorOf, documentOf, type GraphDescriptor, type GraphDocument, sameDocument } from './model.ts';
-import { applyOperations, type GraphMutationRecord, type GraphOperation } from './operations.ts';
+import { descriptorOf, documentOf, type GraphDocument, sameDocument } from './model.ts';
+import { applyOperations, type GraphMutationRecord } from './operations.ts';
 import { readGraph, writeGraph } from './text.ts';
 import type { Base, GraphVersions } from './versions.ts';
 

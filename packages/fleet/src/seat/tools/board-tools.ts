@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import type { Board } from '../../blackboard/board.ts';
-import { callerOf, ENDS, id, READS, REPLACES, ttl } from './inputs.ts';
+import { id } from '../../graph/input.ts';
+import { callerOf, ENDS, READS, REPLACES, ttl } from './inputs.ts';
 
 const family = { namespace: 'blackboard', faces: ['rpc'] as const, flag: '--enable-blackboard' };
 const write = {

@@ -5,7 +5,8 @@ import { z } from 'zod';
 import type { Children } from '../../children/children.ts';
 import { childFields, limitChanges, role } from '../../children/input.ts';
 import type { Manifest } from '../../children/spec.ts';
-import { ADDS, callerOf, ENDS, hintFields, id, READS, SETS, STARTS } from './inputs.ts';
+import { id } from '../../graph/input.ts';
+import { ADDS, callerOf, ENDS, hintFields, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
 const fine = { ...family, flag: '--enable-child-ops-fine' };

@@ -2,21 +2,8 @@ import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import type { PatchOperation } from '../../graph/diff.ts';
 import type { Graphs } from '../../graph/graphs.ts';
-import {
-  ADDS,
-  callerOf,
-  descriptor,
-  ENDS,
-  hintFields,
-  id,
-  note,
-  operations,
-  owner,
-  READS,
-  REPLACES,
-  SETS,
-  ttl,
-} from './inputs.ts';
+import { descriptor, id, operations } from '../../graph/input.ts';
+import { ADDS, callerOf, ENDS, hintFields, note, owner, READS, REPLACES, SETS, ttl } from './inputs.ts';
 
 const family = { namespace: 'graph', faces: ['rpc'] as const };
 const RECORDS =

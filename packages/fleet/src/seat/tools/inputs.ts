@@ -1,5 +1,6 @@
 import type { ToolAnnotations, ToolContext } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
+import { id } from '../../graph/input.ts';
 import type { Caller } from '../../ports.ts';
 
 const HERE = { openWorldHint: false } as const;
@@ -27,13 +28,6 @@ export const STARTS: ToolAnnotations = {
   openWorldHint: true,
 };
 
-/** Any id: 1 to 200 printable characters. */
-export const id = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), { error: 'control characters are not allowed' });
-
 /** Correlation of a call, which its events carry. */
 export const hintFields = {
   run_id: id.optional(),
@@ -54,48 +48,3 @@ const NOBODY: Caller = { childId: null };
 export function callerOf({ caller }: ToolContext): Caller {
   return caller ?? NOBODY;
 }
-
-const key = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
-
-/** Attributes of an element: strings, finite numbers and booleans. Names inherited by every object are not allowed. */
-export const attributes = z.record(key, z.union([z.string(), z.number(), z.boolean()]));
-
-const label = z.string().max(1000).optional();
-export const nodeInput = z.strictObject({ id, label, attributes: attributes.optional() });
-export const edgeInput = z.strictObject({
-  from: id,
-  to: id,
-  label,
-  weight: z.number().min(0).optional(),
-  attributes: attributes.optional(),
-});
-
-export const descriptor = z.strictObject({
-  graph_id: id.optional(),
-  graph_version: z.int().min(0).optional(),
-  name: z.string().min(1).max(200).optional(),
-  nodes: z.array(nodeInput).max(10_000),
-  edges: z.array(edgeInput).max(50_000).default([]),
-  metadata: attributes.optional(),
-});
-
-const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-
-export const operations = z
-  .array(
-    z.discriminatedUnion('op', [
-      z.strictObject({ op: z.literal('add_node'), node: nodeInput }),
-      z.strictObject({ op: z.literal('remove_node'), id }),
-      z.strictObject({ op: z.literal('rename_node'), id, new_id: id }),
-      z.strictObject({ op: z.literal('add_edge'), edge: edgeInput }),
-      z.strictObject({ op: z.literal('remove_edge'), from: id, to: id }),
-      z.strictObject({ op: z.literal('set_node_attribute'), id, key, value }),
-      z.strictObject({ op: z.literal('set_edge_attribute'), from: id, to: id, key, value }),
-    ]),
-  )
-  .min(1)
-  .max(200);

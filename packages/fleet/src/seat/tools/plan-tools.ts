@@ -1,11 +1,12 @@
 import { defineTool, type Tool, type ToolContext } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
-import type { Contracts } from '../../contract-net/contracts.ts';
+import { announcementFields, type Contracts } from '../../contract-net/contracts.ts';
+import { id } from '../../graph/input.ts';
 import type { Plans, PlanTools } from '../../plan/plans.ts';
 import type { PlanInput } from '../../plan/run.ts';
 import type { TreeNode } from '../../plan/tree.ts';
 import type { Hints } from '../../ports.ts';
-import { ADDS, callerOf, DAY_MS, ENDS, hintFields, id, READS, SETS, STARTS } from './inputs.ts';
+import { ADDS, callerOf, ENDS, hintFields, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'plan', faces: ['rpc'] as const };
 const NODES =
@@ -196,33 +197,7 @@ export function contractTools(contracts: Contracts): Tool[] {
       description:
         'Announce a task and award it at once to the least cost: running children bid by themselves (auto_bid), manual_bids ' +
         'name others. Open awards raise the cost of an agent (busy_penalty). Returns JSON: call_id, awarded_agent_id, bids.',
-      input: z.strictObject({
-        task_id: id,
-        payload: z.unknown().optional(),
-        tags: z.array(z.string().min(1).max(200)).max(32).default([]),
-        metadata: z.record(z.string().max(200), z.unknown()).optional(),
-        deadline_ms: z.int().min(1).max(DAY_MS).optional(),
-        auto_bid: z.boolean().default(true),
-        heuristics: z
-          .strictObject({
-            prefer_agents: z.array(id).max(128).optional(),
-            agent_bias: z.record(z.string().max(200), z.number()).optional(),
-            busy_penalty: z.number().min(0).max(100).optional(),
-            preference_bonus: z.number().min(0).max(100).optional(),
-          })
-          .optional(),
-        manual_bids: z
-          .array(
-            z.strictObject({
-              agent_id: id,
-              cost: z.number().min(0),
-              metadata: z.record(z.string().max(200), z.unknown()).optional(),
-            }),
-          )
-          .max(128)
-          .optional(),
-        ...hintFields,
-      }),
+      input: z.strictObject({ ...announcementFields, ...hintFields }),
       run({ run_id, op_id, job_id, graph_id, node_id, child_id, ...announcement }, context) {
         const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
         return contracts.announce(announcement, hints, callerOf(context));

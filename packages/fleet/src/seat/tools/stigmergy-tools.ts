@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
+import { id } from '../../graph/input.ts';
 import type { Stigmergy } from '../../stigmergy/stigmergy.ts';
-import { ADDS, callerOf, DAY_MS, id, READS, REPLACES } from './inputs.ts';
+import { ADDS, callerOf, DAY_MS, READS, REPLACES } from './inputs.ts';
 
 const family = { namespace: 'stigmergy', faces: ['rpc'] as const, flag: '--enable-stigmergy' };
 const mark = z.strictObject({
