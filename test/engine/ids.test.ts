@@ -29,6 +29,27 @@ describe('an id that a later call may need', () => {
     expect(keptOf(lines, { origin: 'command', command: 'gh api reviews' })).toContain(line);
   });
 
+  it.each([
+    ['in an address', 'see https://github.com/acme/shop/actions/runs/30442391378/job/9'],
+    ['at the end of a range', '   4cd33ef5..e217f076afef  main -> main'],
+    ['at the end of a sentence', 'It was reverted in f656fd4d.'],
+  ])('stays %s', (_, line) => {
+    const lines = [...remarks.slice(0, 220), line, ...remarks.slice(220)];
+    expect(keptOf(lines, { origin: 'command', command: 'gh api reviews' })).toContain(line);
+  });
+
+  it.each([
+    ['a path', 'copied to /tmp/d329ee26-40ae-457a-b55c-7dbe7a3d8843/.gitconfig'],
+    ['the beginning of a path', 'copied to d329ee26ff/settings'],
+    ['a file name', 'wrote report-b340af2c2c68b544.xml'],
+    ['a host', 'image 308535385114.dkr.ecr.eu-west-1.amazonaws.com'],
+    ['a pinned action', 'uses actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683'],
+    ['a fraction', 'someone asks again for style in part c of it, 35.127931623'],
+  ])('is none within %s', (_, line) => {
+    const lines = [...remarks.slice(0, 220), line, ...remarks.slice(220)];
+    expect(keptOf(lines, { origin: 'command', command: 'gh api reviews' })).not.toContain(line);
+  });
+
   it('stays at its first occurrence only', () => {
     const again = 'as said, 2836390288 is done';
     const lines = [

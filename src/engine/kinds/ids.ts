@@ -1,4 +1,4 @@
-import { SPACE } from '../text/chars.ts';
+import { COLON, DOT, SLASH, SPACE } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
 import type { Inner, Protect } from './kind.ts';
 
@@ -77,10 +77,15 @@ const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(LETTER, 65, 91).
 CLASSES.fill(HEX_LETTER, 97, 103);
 CLASSES[95] = UNDERSCORE;
 
-/** Calls `found` with each word in `[at, end)` that is a hash, a long number or an id with a prefix. */
+/**
+ * Calls `found` with each word in `[at, end)` that is a hash, a long number or an id with a prefix, except parts of paths,
+ * file names, hosts, versions and fractions. In an address, ids count (`https://host/runs/30442391378`).
+ */
 function eachId(text: string, codes: Uint16Array, at: number, end: number, found: (id: string) => void): void {
   let start = at;
   let seen = 0;
+  let read = at;
+  let place = PLACE.none;
   for (let i = at; i <= end; i++) {
     const kind = i < end ? (CLASSES[codes[i] ?? 0] ?? 0) : 0;
     if (kind !== 0) {
@@ -88,10 +93,33 @@ function eachId(text: string, codes: Uint16Array, at: number, end: number, found
       continue;
     }
     const length = i - start;
-    if (length >= HASH.least && (seen & FIGURE) !== 0 && isId(text, seen, start, i)) found(text.slice(start, i));
+    if (length >= HASH.least && (seen & FIGURE) !== 0 && isId(text, seen, start, i)) {
+      for (; read < start; read++) place = placeBehind(codes, read, place);
+      const opensPath = place === PLACE.none && i < end && codes[i] === SLASH;
+      if (place !== PLACE.path && !opensPath && !isInName(codes, start, i, end)) found(text.slice(start, i));
+    }
     start = i + 1;
     seen = 0;
   }
+}
+
+const PLACE = { none: 0, path: 1, address: 2 };
+/** Characters that do not end a path or an address. */
+const JOINING = new Uint8Array(65536).fill(1, 48, 58).fill(1, 65, 91).fill(1, 97, 123);
+for (const sign of '-_.~+@%:?&=#!/') JOINING[sign.charCodeAt(0)] = 1;
+
+/** The place after the character at `at`, which itself is in `place`. */
+function placeBehind(codes: Uint16Array, at: number, place: number): number {
+  const code = codes[at] ?? 0;
+  if (JOINING[code] === 0) return PLACE.none;
+  if (code !== SLASH || place !== PLACE.none) return place;
+  return codes[at - 1] === COLON ? PLACE.address : PLACE.path;
+}
+
+/** Whether a dot joins a word to another. Two dots separate the ends of a range. */
+function isInName(codes: Uint16Array, start: number, at: number, end: number): boolean {
+  const before = codes[start - 1] === DOT && (CLASSES[codes[start - 2] ?? 0] ?? 0) !== 0;
+  return before || (at + 1 < end && codes[at] === DOT && (CLASSES[codes[at + 1] ?? 0] ?? 0) !== 0);
 }
 
 function isId(text: string, seen: number, start: number, end: number): boolean {
