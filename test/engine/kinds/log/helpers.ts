@@ -1,3 +1,4 @@
+import { explainPlan } from '../../../../src/engine/explain.ts';
 import { planPrune } from '../../../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../../../src/engine/text/lines.ts';
 import type { Hints } from '../../../../src/engine/types.ts';
@@ -14,4 +15,11 @@ export function pruned(text: string, goal: string, hints: Hints = { origin: 'unk
     kept: all.filter((line) => !gone(line)).map((line) => lineAt(lines, line)),
     cut: all.filter(gone).map((line) => lineAt(lines, line)),
   };
+}
+
+/** The rules that keep the lines of a log, by line, if the caller asks for a deep cut; `''` for lines without a rule. */
+export function rulesOf(lines: readonly string[], goal: string): string[] {
+  const limits = { maxPruneRatio: 0.85, minKeepLines: 10 };
+  const { regions } = explainPlan({ text: lines.join('\n'), goal, sourceType: 'logs', asked: true, limits });
+  return lines.map((_, i) => regions.find(({ startLine, endLine }) => startLine <= i + 1 && i < endLine)?.rule ?? '');
 }
