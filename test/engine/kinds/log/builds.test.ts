@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { pruned } from './helpers.ts';
+import { pruned, rulesOf } from './helpers.ts';
 
 const HINTS = { origin: 'command', command: 'terraform plan -no-color' } as const;
 const WORDS = 'cart order stock price mail audit login media tax credit quote route badge parcel relay cron'.split(' ');
@@ -54,5 +54,40 @@ describe('the output of terraform', () => {
     const { kept, cut } = pruned(planOf(sum), 'Is the change safe?', HINTS);
     expect(kept).toContain(sum);
     expect(cut.length).toBeGreaterThan(200);
+  });
+});
+
+/** What Jenkins and Maven print for a build of which the last module does not compile. */
+const MAVEN = [
+  ' > git rev-parse --resolve-git-dir /builds/workspace/shop/.git # timeout=10',
+  ' > git config remote.origin.url https://example.org/shop.git # timeout=10',
+  ' > git config core.sparsecheckout # timeout=10',
+  ...INDEXES.flatMap((i) => [
+    '[INFO] ',
+    `[INFO] --- maven-resources-plugin:3.2.${i % 3}:resources (default-resources) @ ${nameOf(i)} ---`,
+    '[INFO] Using encoding UTF-8 to copy filtered resources.',
+    `[INFO] Copying ${3 + (i % 4)} resources`,
+    ...(i === 11 ? ['[INFO] Tests are skipped.', '[INFO] Deleting the old target'] : []),
+    `[INFO] Building jar: /builds/workspace/shop/${nameOf(i)}/target/${nameOf(i)}.jar`,
+  ]),
+];
+const ERROR = [
+  '[ERROR] /builds/workspace/shop/src/main/java/Cart.java:[4,24] cannot access acme.Basket',
+  '  bad class file: /builds/.m2/acme-9.2.jar(acme/Basket.class)',
+  '    class file has wrong version 55.0, should be 52.0',
+  '    Please remove or make sure it appears in the correct place.',
+];
+describe('the output of Maven', () => {
+  const SYMBOL = [
+    'src/Cart.java:4: error: cannot find symbol',
+    '    Basket basket;',
+    '    ^',
+    '  symbol:   class Basket',
+    '  location: class Cart',
+  ];
+
+  it.each([ERROR, SYMBOL])('keeps what javac says below an error: %s', (...error) => {
+    const rules = rulesOf([...MAVEN, ...error, ...MAVEN], 'Which resources are copied?');
+    expect(rules.slice(MAVEN.length, MAVEN.length + error.length)).toEqual(error.map(() => 'failure'));
   });
 });
