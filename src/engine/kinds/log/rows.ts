@@ -1,3 +1,4 @@
+import { LinePattern } from '../../rules/matcher.ts';
 import { COLON, isDigit, OPENING_BRACE } from '../../text/chars.ts';
 import type { View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
@@ -6,6 +7,12 @@ import { possibleReports, reportBits } from './lines.ts';
 const PASSED = reportBits('passed');
 /** Lines with a shape of at least this frequency are not table rows. Set by hand, like the next. */
 const COMMON = 8;
+/**
+ * Lines of a build that are no rows: a command that Jenkins repeats, a message of Maven other than the result of a module
+ * (`[INFO] shop-web ......... SKIPPED`).
+ */
+const SPOKEN = new LinePattern(/^\s*(?:> \S|\[[A-Z]{4,7}\] (?!.{0,200}\.{3} ))/);
+const SPOKEN_CHARS = 300;
 /** Number of leading characters of a line searched for its time. */
 const TIME_CHARS = 28;
 
@@ -17,7 +24,7 @@ export function mayBeRow(
   { view, templates: { shape, count } }: Pick<Protectable, 'view' | 'templates'>,
   name: string,
 ): (line: number) => boolean {
-  if (name === 'build-log') return () => true;
+  if (name === 'build-log') return (i) => !SPOKEN.fits(view, i, SPOKEN_CHARS);
   if (name === 'test-run') {
     const possible = possibleReports(view);
     return (i) => ((possible[i] ?? 0) & PASSED) === 0;

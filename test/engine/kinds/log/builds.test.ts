@@ -77,6 +77,12 @@ const ERROR = [
   '    class file has wrong version 55.0, should be 52.0',
   '    Please remove or make sure it appears in the correct place.',
 ];
+const REACTOR = [
+  '[INFO] Reactor Summary for shop 1.0:',
+  ...INDEXES.slice(0, 20).map((i) => `[INFO] ${nameOf(i)} ${'.'.repeat(30 - nameOf(i).length)} SUCCESS [  1.${i} s]`),
+  `[INFO] gateway ${'.'.repeat(23)} SKIPPED`,
+];
+
 describe('the output of Maven', () => {
   const SYMBOL = [
     'src/Cart.java:4: error: cannot find symbol',
@@ -89,5 +95,13 @@ describe('the output of Maven', () => {
   it.each([ERROR, SYMBOL])('keeps what javac says below an error: %s', (...error) => {
     const rules = rulesOf([...MAVEN, ...error, ...MAVEN], 'Which resources are copied?');
     expect(rules.slice(MAVEN.length, MAVEN.length + error.length)).toEqual(error.map(() => 'failure'));
+  });
+
+  it('takes no message and no repeated command for a row of states, but the results of modules', () => {
+    const lines = [...MAVEN, ...REACTOR, ...MAVEN, 'Finished: FAILURE'];
+    const rules = rulesOf(lines, 'Which version of the plug-in is used?');
+    const states = lines.filter((_, i) => rules[i] === 'state');
+    expect(states.filter((line) => /^\[INFO\] (?!.* \.{3})|^ > /.test(line))).toEqual([]);
+    expect(states).toContain(REACTOR.at(-1));
   });
 });
