@@ -31,11 +31,11 @@ export class ByteBudget {
    * Waits until the budget allows a body. Bodies of one holder are admitted in the order of their arrival.
    *
    * @param holder - owner of the body; `''` if there is only one holder
-   * @returns a function that releases the bytes, or `null` after `waitMs`
+   * @returns a function that releases the bytes, at once if they are free; `null` after `waitMs`
    */
-  take(bytes: number, waitMs: number, holder = ''): Promise<(() => void) | null> {
+  take(bytes: number, waitMs: number, holder = ''): (() => void) | Promise<(() => void) | null> {
     const release = this.tryTake(bytes, holder);
-    if (release !== null) return Promise.resolve(release);
+    if (release !== null) return release;
     return new Promise((resolve) => {
       const mine: Waiting = {
         bytes,

@@ -1,4 +1,5 @@
 import type { FailureReporter } from '../base/failures.ts';
+import { started, type Work, waitFor } from '../base/work.ts';
 import { longestMs, type Patience, patienceOf, TIMED_OUT, within } from '../core/decide/time-limits.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { type Policies, type PolicyInputs, policiesFor } from '../core/request/policy.ts';
@@ -75,9 +76,13 @@ export class PruneStep {
   }
 
   /** Never rejects: after any fault the request is still forwarded. */
-  async prune(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
-    await this.#options.seen?.room(incoming.body.length);
-    const pruned = await this.#pruneIfAsked(context, incoming);
+  prune(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
+    return started(this.#observed(context, incoming));
+  }
+
+  *#observed(context: RequestContext, incoming: IncomingRequest): Work<PrunedRequest> {
+    yield* waitFor(this.#options.seen?.room(incoming.body.length));
+    const pruned = yield* this.#pruneIfAsked(context, incoming);
     if (!pruned.rewritten) this.#observeUnread(context, incoming);
     return pruned;
   }
@@ -102,27 +107,27 @@ export class PruneStep {
     seen?.add({ body, dialect, scope, purpose, sessions, keepsResults, isOwned, read, segments });
   }
 
-  #pruneIfAsked(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
+  *#pruneIfAsked(context: RequestContext, incoming: IncomingRequest): Work<PrunedRequest> {
     const { storeWait } = this.#options;
-    if (this.#isOff(context) && !mayBeBound(incoming)) return Promise.resolve(unchanged());
-    if (incoming.body.length > this.#readLimit(incoming))
-      return Promise.resolve(unchanged('body_too_large' satisfies FallbackCode));
+    if (this.#isOff(context) && !mayBeBound(incoming)) return unchanged();
+    if (incoming.body.length > this.#readLimit(incoming)) return unchanged('body_too_large' satisfies FallbackCode);
     // a request whose history was refused has already waited
-    if (storeWait === undefined || incoming.historyRefused === true) return this.#prune(context, incoming, 'none');
-    return this.#pruneOnceKnown(context, incoming, storeWait);
+    if (storeWait === undefined || incoming.historyRefused === true)
+      return yield* this.#prune(context, incoming, 'none');
+    return yield* this.#pruneOnceKnown(context, incoming, storeWait);
   }
 
-  async #pruneOnceKnown(
+  *#pruneOnceKnown(
     context: RequestContext,
     incoming: IncomingRequest,
     storeWait: Pick<StoreWait, 'wait' | 'waitsFor'>,
-  ): Promise<PrunedRequest> {
+  ): Work<PrunedRequest> {
     const { refusals } = this.#options;
     const sinceMs = performance.now();
     let isBound = false;
     for (let waits = true; waits; ) {
       try {
-        return await this.#prune(context, incoming, storeWait.waitsFor);
+        return yield* this.#prune(context, incoming, storeWait.waitsFor);
       } catch (cause) {
         if (!(cause instanceof HistoryUnknown)) throw cause;
         const { boundConversation } = cause;
@@ -133,26 +138,23 @@ export class PruneStep {
           refused === null
             ? Number.POSITIVE_INFINITY
             : Math.min(sinceMs + HISTORY_WAIT_MS, refusals?.endMs(refused, sinceMs) ?? 0);
-        waits = performance.now() < endMs && (await storeWait.wait(cause.cause, incoming.body.length, sinceMs));
+        waits =
+          performance.now() < endMs && (yield* waitFor(storeWait.wait(cause.cause, incoming.body.length, sinceMs)));
         if (!waits && refused !== null && refusals?.refuses(refused, sinceMs) === true)
           return { ...unchanged('asked_to_retry' satisfies FallbackCode), retry: true };
       }
     }
-    const { fallbacks, ...pruned } = await this.#prune(context, incoming, 'none');
+    const { fallbacks, ...pruned } = yield* this.#prune(context, incoming, 'none');
     return { ...pruned, fallbacks: isBound ? [...fallbacks, 'history_raw' satisfies FallbackCode] : fallbacks };
   }
 
   /** @throws HistoryUnknown if the request may wait for the store */
-  async #prune(
-    context: RequestContext,
-    incoming: IncomingRequest,
-    waitsFor: PolicyInputs['waitsFor'],
-  ): Promise<PrunedRequest> {
+  *#prune(context: RequestContext, incoming: IncomingRequest, waitsFor: PolicyInputs['waitsFor']): Work<PrunedRequest> {
     const { maxBodyBytes, budget, lateBudget } = this.#options;
     const { body, purpose = 'generate', historyRefused = false } = incoming;
     const patience = this.#patienceOf(incoming);
-    const granted = await budget.take(body.length, longestMs(patience), context.keyId);
-    const release = granted ?? (await lateBudget.take(body.length, patience.intervalMs, context.keyId));
+    const granted = yield* waitFor(budget.take(body.length, longestMs(patience), context.keyId));
+    const release = granted ?? (yield* waitFor(lateBudget.take(body.length, patience.intervalMs, context.keyId)));
     const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     // a bound history must not be forwarded unpruned, so it is replayed without a budget
     if (release === null && !mayBeBound(incoming)) return unchanged(...fallbacks);
@@ -162,7 +164,7 @@ export class PruneStep {
       const hasBudget = granted !== null && !isTooLarge;
       const isShadow = this.#options.modeOf(context.scope.project).shadow;
       const inputs = { purpose, hasBudget, historyRefused, waitsFor, isOff: this.#isOff(context), isShadow };
-      return await this.#pruned(context, this.#withSender(context, incoming), inputs, fallbacks);
+      return yield* this.#pruned(context, this.#withSender(context, incoming), inputs, fallbacks);
     } finally {
       release?.();
     }
@@ -179,13 +181,13 @@ export class PruneStep {
   }
 
   /** @param fallbacks - receives further codes */
-  async #pruned(
+  *#pruned(
     { requestId }: RequestContext,
     request: IncomingRequest,
     inputs: PolicyInputs,
     fallbacks: string[],
-  ): Promise<PrunedRequest> {
-    const rewritten = await this.#rewrite(requestId, request, policiesFor(inputs), fallbacks);
+  ): Work<PrunedRequest> {
+    const rewritten = yield* this.#rewrite(requestId, request, policiesFor(inputs), fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
     const { isShadow, isOff, hasBudget, purpose } = inputs;
@@ -194,7 +196,7 @@ export class PruneStep {
     const needsDryRun = isShadow && mayBeBound(request) && hasBudget && purpose === 'generate' && !isOff;
     const dryRun =
       needsDryRun && rewritten !== null && !isSent
-        ? await this.#dryRun(requestId, { ...request, onRead: undefined })
+        ? yield* waitFor(this.#dryRun(requestId, { ...request, onRead: undefined }))
         : null;
     return { rewritten, changed: isSent ? rewritten.body : null, dryRun, fallbacks };
   }
@@ -213,24 +215,26 @@ export class PruneStep {
    *
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  async #rewrite(
+  *#rewrite(
     requestId: string,
     request: IncomingRequest,
     policies: Policies,
     fallbacks: string[],
-  ): Promise<RewrittenRequest | null> {
+  ): Work<RewrittenRequest | null> {
     const { rewriter, onFailure } = this.#options;
     const time = new AbortController();
     try {
       const isDry = !mayBeBound(request) && policies.free.unchanged === 'dry-run';
       const timed = { signal: time.signal, ...request };
       const work = isDry ? rewriter.rewriteDry(timed) : rewriter.rewrite(timed, policies);
+      if (!(work instanceof Promise)) return work;
       // a backstop: finding, deciding and storing each have their own time limit
       const { intervalMs, intervals } = this.#patienceOf(request);
-      const rewritten = await within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
+      const inTime = within(work, { intervalMs, intervals: intervals + OTHER_INTERVALS }, (cause) => {
         // a time-out of late work is not a failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
+      const rewritten = yield* waitFor(inTime);
       if (rewritten) return rewritten;
       fallbacks.push('timeout' satisfies FallbackCode);
     } catch (cause) {
@@ -242,7 +246,7 @@ export class PruneStep {
     }
     time.abort(TIMED_OUT);
     try {
-      return await rewriter.rewriteFromMemory(request, policies);
+      return yield* waitFor(rewriter.rewriteFromMemory(request, policies));
     } catch (cause) {
       if (cause instanceof HistoryUnknown) throw cause;
       onFailure('not_repeated', cause, { requestId });

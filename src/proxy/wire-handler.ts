@@ -178,7 +178,7 @@ class WireExchange {
   }
 
   /** Waits for room in memory for the body, held until its answer has ended; `null` if there is none. */
-  #room(): Promise<(() => void) | null> {
+  #room(): (() => void) | Promise<(() => void) | null> {
     const { received, maxBodyBytes } = this.#options;
     const bytes = receivedBytes(this.#req, maxBodyBytes);
     return received.take(bytes, this.#patienceMs, this.#context.keyId);

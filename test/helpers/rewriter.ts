@@ -85,7 +85,8 @@ export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   const pipeline = openPipeline(parts);
   const { history = 'replay' } = parts;
   return {
-    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, scope }, always({ ...PRUNE, history })),
+    rewrite: async (body, scope) =>
+      pipeline.rewrite({ body, dialect: openaiChat, scope }, always({ ...PRUNE, history })),
     rewriteDry: (body) => pipeline.rewriteDry({ body, dialect: openaiChat }),
   };
 }

@@ -8,11 +8,11 @@ describe('the byte budget for simultaneous rewrites', () => {
     const room = new ByteBudget(10);
     const first = await room.take(6, LONG_MS);
     const order: string[] = [];
-    const second = room.take(6, LONG_MS).then((release) => {
+    const second = Promise.resolve(room.take(6, LONG_MS)).then((release) => {
       order.push('second');
       return release;
     });
-    const third = room.take(1, LONG_MS).then((release) => {
+    const third = Promise.resolve(room.take(1, LONG_MS)).then((release) => {
       order.push('third'); // it would fit, but came later
       return release;
     });
@@ -32,7 +32,7 @@ describe('the byte budget for simultaneous rewrites', () => {
     expect(modest).not.toBeNull();
     const order: string[] = [];
     const waiting = ['greedy', 'third'].map((holder) =>
-      room.take(3, LONG_MS, holder).then((release) => {
+      Promise.resolve(room.take(3, LONG_MS, holder)).then((release) => {
         order.push(holder);
         return release;
       }),

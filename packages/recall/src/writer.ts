@@ -45,20 +45,17 @@ export class ResultWriter implements ResultSink {
     const { store, keepsAll, pack } = this.#options;
     const stored = await store.recall.stored(results.map(({ hash }) => hash));
     const owner = isOwned ? project : undefined;
-    const batchOf = async (some: readonly KeptResult[], conversation?: string): Promise<StoreBatch> => {
-      const decisions = await Promise.all(
-        some.map(async ({ text, hash, tool }) => {
-          return { packed: stored.has(hash) ? undefined : await pack?.(text), ...keptText(text, hash, tool) };
-        }),
-      );
-      return { decisions, touch: [], conversation, owner };
-    };
     const known = results.filter(({ hash }) => stored.has(hash));
     const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
+    const packed = await Promise.all(fresh.map(({ text }) => pack?.(text)));
     // an existing original counts against the quota of the conversation that first stored it
-    const originals = [await batchOf(known), await batchOf(fresh, conversationId)].filter(
-      ({ decisions }) => decisions.length > 0,
-    );
+    const originals: StoreBatch[] = [
+      { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },
+      {
+        decisions: fresh.map(({ text, hash, tool }, i) => ({ packed: packed[i], ...keptText(text, hash, tool) })),
+        ...{ touch: [], conversation: conversationId, owner },
+      },
+    ].filter(({ decisions }) => decisions.length > 0);
     await store.recall.keep(
       originals,
       (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {

@@ -1,4 +1,4 @@
-import { run, started, type Work, waitFor } from '../../base/work.ts';
+import { run, type Work, waitFor } from '../../base/work.ts';
 import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
@@ -81,13 +81,14 @@ export class RequestPipeline {
 
   /**
    * Rewrites the body of a request. Recorded cuts are replayed, whatever has changed since. When it resolves, the
-   * originals of all cuts and the records are stored. If the store is unavailable, new texts stay whole.
+   * originals of all cuts and the records are stored. If the store is unavailable, new texts stay whole. A promise is
+   * returned only if the request has to wait.
    *
    * @throws JsonShapeError if the body is not understood; the caller then forwards it unchanged
    * @throws HistoryUnknown if the policy is to wait for the store
    */
-  rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): Promise<RewrittenRequest> {
-    return started(this.#rewrite(incoming, policies));
+  rewrite(incoming: IncomingRequest, policies: Policies = ALWAYS_PRUNE): RewrittenRequest | Promise<RewrittenRequest> {
+    return run(this.#rewrite(incoming, policies));
   }
 
   *#rewrite(incoming: IncomingRequest, policies: Policies): Work<RewrittenRequest> {

@@ -183,9 +183,9 @@ export class SeenReader {
     this.#queue.push(request.body.length, () => this.#read(request));
   }
 
-  /** Resolves once a body of this size may be added. Never rejects. */
-  async room(bytes: number): Promise<void> {
-    if (bytes >= LARGE_BYTES) await this.#queue.room();
+  /** Resolves once a body of this size may be added; `undefined` if it may be now. Never rejects. */
+  room(bytes: number): Promise<void> | undefined {
+    return bytes >= LARGE_BYTES ? this.#queue.room() : undefined;
   }
 
   /** Resolves when all requests received so far have been handed to the observers. Never rejects. */

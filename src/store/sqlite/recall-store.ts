@@ -1,7 +1,7 @@
 import type { NotedResult, RecallFound, RecallQuery, RecallStore, TaskScope } from '../../core/ports/recall.ts';
 import type { Committed, StoreBatch } from '../../core/ports.ts';
 import { foundIn, type ScanResult, type SearchedStore, saveFilters, scanIn } from '../recall/find.ts';
-import { continuedBy, noteResult, seenIn, storedHashes, withoutRefused } from '../recall/noted.ts';
+import { continuedBy, noteResults, seenIn, storedHashes, withoutRefused } from '../recall/noted.ts';
 import { type Sql, type Steps, save } from '../sql/steps.ts';
 import { openText } from '../text-codec.ts';
 import type { Access } from './access.ts';
@@ -31,7 +31,7 @@ export class FileRecall implements RecallStore {
     const work = function* (): Steps<void> {
       const committed: Committed[] = [];
       for (const batch of originals) committed.push(yield* save(batch));
-      for (const result of withoutRefused(results, originals, committed)) yield* noteResult(result);
+      yield* noteResults(withoutRefused(results, originals, committed));
     };
     await this.#sql.write(work, { background: 'recall' });
   }

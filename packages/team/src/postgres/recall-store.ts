@@ -1,8 +1,8 @@
 import type { NotedResult, RecallFound, RecallQuery, RecallStore, TaskScope } from 'mcp-pruner/core/ports/recall.ts';
 import type { Committed, StoreBatch } from 'mcp-pruner/core/ports.ts';
 import { foundIn, type SearchedStore, saveFilters, scanIn } from 'mcp-pruner/store/recall/find.ts';
-import { continuedBy, noteResult, seenIn, storedHashes, withoutRefused } from 'mcp-pruner/store/recall/noted.ts';
-import { type Steps, type Transactions, writesInTurn } from 'mcp-pruner/store/sql/steps.ts';
+import { continuedBy, noteResults, seenIn, storedHashes, withoutRefused } from 'mcp-pruner/store/recall/noted.ts';
+import { type Transactions, writesInTurn } from 'mcp-pruner/store/sql/steps.ts';
 import { openText, type StoredText } from 'mcp-pruner/store/text-codec.ts';
 import type { DatabaseParts } from './database-sql.ts';
 import { fromPg, toPg } from './text.ts';
@@ -37,10 +37,7 @@ export class DatabaseRecall implements RecallStore {
     const committed: Committed[] = [];
     for (const batch of originals) committed.push(await this.#commit(batch, KEEP_WAIT_MS));
     const kept = withoutRefused(results, originals, committed);
-    const work = function* (): Steps<void> {
-      for (const result of kept) yield* noteResult(result);
-    };
-    await this.#steps.write(work, { background: 'recall' });
+    await this.#steps.write(() => noteResults(kept), { background: 'recall' });
   }
 
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>> {
