@@ -407,9 +407,11 @@ class WireExchange {
     this.#reporter.replaced = replaced;
     const first = await this.#send(body, [], ['content-encoding'], rewritten, REFUSED_SUMMARY, beta);
     if (first.kind !== 'declined') return first;
-    this.#reporter.replaced = 0;
+    const again = await seam.refused();
+    this.#reporter.replaced = again.replaced;
     this.#reporter.fallbacks.push('summary_refused' satisfies FallbackCode);
-    return this.#sendPlain(await seam.refused(), rewritten.received, rewritten, refusal);
+    if (again.replaced > 0) return this.#send(again.body, [], ['content-encoding'], rewritten, undefined, again.beta);
+    return this.#sendPlain(again.body, rewritten.received, rewritten, refusal);
   }
 
   async #prune(body: Buffer, historyRefused = false): Promise<PrunedRequest> {

@@ -91,7 +91,8 @@ export class CompactionBook {
 
   /**
    * Compactions of a conversation, newest first. While the store is unavailable, those that this process saw sent before,
-   * because what the model thought since is bound to them.
+   * because what the model thought since is bound to them. One whose line had no place yet is none of them: another
+   * request may have placed it since.
    *
    * @param conversation - content id
    */
@@ -106,9 +107,9 @@ export class CompactionBook {
       else this.#seen.delete(key);
       return rows;
     } catch (cause) {
-      const sent = this.#seen.get(key)?.filter(({ state }) => state === 'used' || state === 'kept') ?? [];
-      if (sent.length === 0) throw cause;
-      return sent;
+      const seen = this.#seen.get(key)?.filter(({ state }) => state === 'used' || state === 'kept') ?? [];
+      if (seen.length === 0 || seen.some(({ linePrefix }) => linePrefix === '')) throw cause;
+      return seen;
     }
   }
 

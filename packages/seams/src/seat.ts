@@ -6,7 +6,7 @@ import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
-import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
+import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
 import type { Compaction, CompactionBook } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
@@ -196,8 +196,10 @@ class OneExchange implements SeamExchange {
   #wasRefused = false;
   /** Compactions of the conversation; `null` if unknown. */
   #known: readonly Compaction[] | null = null;
-  /** The edit that adds the line about what is gone. */
-  #line: ByteEdit | null = null;
+  /** Summaries that were sent before the one in use, newest first. Thinking made with them is bound to them. */
+  #older: readonly Compaction[] = [];
+  /** The edits that add the lines about what is gone, in the order of the messages. */
+  #lines: readonly ByteEdit[] = [];
 
   constructor(seat: Seat, options: SeatOptions, request: SeamRequest) {
     this.#seat = seat;
@@ -217,9 +219,13 @@ class OneExchange implements SeamExchange {
     this.#known = await this.#options.book.ofConversation(project, rewritten.conversationId);
     const found = await this.#usable(this.#known);
     if (found === null) return;
-    if (found.model === rewritten.model && found.host === hostOf(this.#request.origin))
-      await this.#swap(this.#wire, found);
+    if (this.#fits(found)) await this.#swap(this.#wire, found);
     else await this.#unbind(this.#wire, found);
+  }
+
+  /** Whether a summary may be sent to this model and host. */
+  #fits({ model, host }: Compaction): boolean {
+    return model === this.#request.rewritten.model && host === hostOf(this.#request.origin);
   }
 
   /** The request goes out as it is, although a block may have been ready for it. */
@@ -236,16 +242,16 @@ class OneExchange implements SeamExchange {
    */
   async #usable(known: readonly Compaction[]): Promise<Compaction | null> {
     const { book } = this.#options;
-    const { rewritten, dialect, purpose, origin, beganMs } = this.#request;
+    const { rewritten, dialect, purpose, beganMs } = this.#request;
     const { prefixes, messages } = rewritten;
-    const host = hostOf(origin);
     const fitting = known
       .filter((one) => HELD.has(one.state) && one.wire === dialect.name)
       .filter((one) => one.messages < messages.length && prefixes[one.messages - 1] === one.prefix)
       .toSorted((a, b) => b.messages - a.messages || b.id - a.id);
-    for (const one of fitting) {
+    for (const [i, one] of fitting.entries()) {
+      this.#older = fitting.slice(i + 1).filter(({ state }) => state !== 'ready');
       if (one.state !== 'ready') return one;
-      const isOther = one.model !== rewritten.model || one.host !== host;
+      const isOther = !this.#fits(one);
       // what this request makes of the whole history would be bound to it
       const isLate = this.#seat.missedSince(this.#key, one.readyMs) || (isOther && beganMs >= one.readyMs);
       if (isLate) await book.become(one.id, 'late', ['ready']);
@@ -286,65 +292,84 @@ class OneExchange implements SeamExchange {
       end: next.span.start,
       bytes: Buffer.from(`${wire.carrying(block)},`),
     };
-    this.#line = await this.#lineEdit(wire, one);
-    this.swapped = {
-      body: withEdits(body, this.#line === null ? [replacement] : [replacement, this.#line]),
-      beta: wire.beta,
-      replaced: one.messages - kept,
-    };
+    this.#lines = await this.#lineEdits(wire, one);
+    const behind = this.#lines.filter(({ start }) => start >= next.span.start);
+    this.swapped = { body: withEdits(body, [replacement, ...behind]), beta: wire.beta, replaced: one.messages - kept };
     this.#used = one;
   }
 
   /** Sends the whole history to another model or host, without what the model thought with the block before it. */
   async #unbind(wire: SeamWire, one: Compaction): Promise<void> {
-    this.#line = await this.#lineEdit(wire, one);
+    this.#lines = await this.#lineEdits(wire, one);
     const body = this.#whole(wire, one);
     if (body !== this.#request.body) this.swapped = { body, beta: '', replaced: 0 };
   }
 
-  /** The whole history as it continues a conversation that had a block: with the line, without the thinking since. */
-  #whole(wire: SeamWire, { usedMessages }: Compaction): Buffer {
+  /** The whole history as it continues a conversation that had blocks: with their lines, without the thinking since. */
+  #whole(wire: SeamWire, one: Compaction): Buffer {
     const { body, dialect } = this.#request;
-    const lined = this.#line === null ? body : withEdits(body, [this.#line]);
-    return wire.withoutThinking(lined, dialect.scan(lined), usedMessages) ?? lined;
+    const lined = withEdits(body, this.#lines);
+    const from = Math.min(...[one, ...this.#older].map(({ usedMessages }) => usedMessages));
+    return wire.withoutThinking(lined, dialect.scan(lined), from) ?? lined;
   }
 
-  /** The edit that adds the line about what is gone, at the place on record, or behind this request's newest message. */
-  async #lineEdit(wire: SeamWire, one: Compaction): Promise<ByteEdit | null> {
-    const { body, dialect, rewritten, purpose } = this.#request;
-    const { prefixes } = rewritten;
+  /** The edits that add the lines of a summary and of older ones. */
+  async #lineEdits(wire: SeamWire, newest: Compaction): Promise<readonly ByteEdit[]> {
+    const { body, dialect, rewritten } = this.#request;
     const { messages } = dialect.scan(body);
-    const last = messages.length - 1;
-    let { line, linePrefix } = one;
-    if (linePrefix === '') {
-      const isRepeated =
-        purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefixes[last] ?? '');
-      if (isRepeated || messages[last]?.role !== 'user') return null;
-      try {
-        ({ line, linePrefix } = await this.#options.book.place(one.id, lineFor(one.pictures), prefixes[last] ?? ''));
-      } catch (cause) {
-        this.#notNoted(cause); // a later request has it
-        return null;
-      }
+    const edits: ByteEdit[] = [];
+    for (const one of [...this.#older.toReversed(), newest]) {
+      const { line, linePrefix } = one === newest ? await this.#placed(one, messages) : one;
+      const message = messages.find(
+        ({ role }, i) => i >= one.messages && role === 'user' && rewritten.prefixes[i] === linePrefix,
+      );
+      const edit = message === undefined ? null : textBehind(body, message.span, wire.textType, line);
+      if (edit !== null) edits.push(edit);
     }
-    const at = messages.findIndex(({ role }, i) => i >= one.messages && role === 'user' && prefixes[i] === linePrefix);
-    const message = messages[at];
-    return message === undefined ? null : textBehind(body, message.span, wire.textType, line);
+    return edits.toSorted((a, b) => a.start - b.start);
   }
 
-  async refused(): Promise<Buffer> {
+  /** A summary's line and its place: the one on record, or behind this request's newest message. */
+  async #placed(one: Compaction, messages: readonly ScannedMessage[]): Promise<{ line: string; linePrefix: string }> {
+    if (one.linePrefix !== '') return one;
+    const prefix = this.#request.rewritten.prefixes[messages.length - 1] ?? '';
+    const isRepeated = this.#request.purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefix);
+    if (isRepeated || messages.at(-1)?.role !== 'user') return one;
+    try {
+      return await this.#options.book.place(one.id, lineFor(one.pictures), prefix);
+    } catch (cause) {
+      this.#notNoted(cause); // a later request has it
+      return one;
+    }
+  }
+
+  async refused(): Promise<Swapped> {
     const { body, rewritten } = this.#request;
     const one = this.#used;
     this.#wasRefused = true;
-    if (one === null || this.#wire === undefined) return body;
+    const plain: Swapped = { body, beta: '', replaced: 0 };
+    if (one === null || this.#wire === undefined) return plain;
     try {
-      if (one.state === 'kept') return this.#whole(this.#wire, one);
+      if (one.state === 'kept') return { ...plain, body: this.#whole(this.#wire, one) };
       await this.#options.book.become(one.id, 'refused', ['used'], 'refused');
       this.#options.onRefused(rewritten.shownId);
+      return await this.#asBefore(this.#wire);
     } catch (cause) {
       this.#options.onFailure('compaction_not_dropped', cause, { requestId: this.#request.requestId });
     }
-    return body;
+    return plain;
+  }
+
+  /** The request as it was before a summary that is given up: with the summary before it, if there is one. */
+  async #asBefore(wire: SeamWire): Promise<Swapped> {
+    const [before, ...older] = this.#older;
+    this.swapped = null;
+    if (before !== undefined) {
+      this.#older = older;
+      if (this.#fits(before)) await this.#swap(wire, before);
+      else await this.#unbind(wire, before);
+    }
+    return this.swapped ?? { body: this.#request.body, beta: '', replaced: 0 };
   }
 
   head(status: number, fields: readonly string[]): void {

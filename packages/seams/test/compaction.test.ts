@@ -312,6 +312,56 @@ it(
   ROUND,
 );
 
+/** Goes on until a second summary is ready, and sends one request with it. */
+async function toSecondSummary(world: SeamWorld): Promise<void> {
+  await world.toSummary();
+  for (let i = 0; i < 9; i++) await world.turn(`Go on, part ${i}.`);
+  await world.turn('And the index?');
+  await world.turn('Which one is slower?');
+  await world.result('made', 2);
+}
+
+it(
+  'another model gets the lines of both summaries, and no thinking made with either',
+  async () => {
+    const world = await openWorld();
+    await toSecondSummary(world);
+    await world.turn('Thanks. Now the tests.');
+    await world.turn('Run them.');
+    world.model = 'claude-sonnet-5';
+    await world.turn('Which one fails?');
+    const whole = JSON.stringify(jsonOf(world.turns.at(-1) as SeenRequest).messages);
+    expect(whole.match(/were replaced by the summary at its beginning/g)).toHaveLength(2);
+    expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+    world.model = 'claude-opus-5';
+    await world.turn('And now?');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+  },
+  ROUND,
+);
+
+it(
+  'a second summary that is refused leaves the first one in place',
+  async () => {
+    const world = await openWorld();
+    await toSecondSummary(world);
+    const second = world.turns.length;
+    let refused = 0;
+    world.intercept.answer = (request, res) => {
+      if (!request.body.includes('"type":"compaction"') || refused > 0) return false;
+      refused++;
+      json(res, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'no such summary' } });
+      return true;
+    };
+    await world.turn('Thanks. Now the tests.');
+    expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
+    await world.turn('Run them.');
+    expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
+    expect(world.turns.length - second).toBe(3);
+  },
+  ROUND,
+);
+
 it(
   'the report says what summaries cost and saved, and nothing without any',
   async () => {

@@ -65,8 +65,8 @@ export interface Swapped {
 export interface SeamExchange {
   /** The body to send instead; `null` leaves it as it is. */
   readonly swapped: Swapped | null;
-  /** The provider refused the swapped request (400). @returns the body to send once instead */
-  refused(): Promise<Buffer>;
+  /** The provider refused the swapped request (400). @returns what to send once instead, perhaps with an older summary */
+  refused(): Promise<Swapped>;
   /** The answer to what was sent began. @param fields - name, value, name, value, … */
   head(status: number, fields: readonly string[]): void;
   /** A successful answer ended. */
