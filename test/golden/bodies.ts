@@ -6,7 +6,7 @@ import { openRewriter, openStore, type RewriterParts } from '../helpers/rewriter
 import { digest, type GoldenResult } from './digest.ts';
 import { type GoldenText, goldenTexts } from './texts.ts';
 
-interface Conversation {
+export interface GoldenConversation {
   readonly name: string;
   /** Bodies one after another, as a client sends them. */
   readonly bodies: readonly Buffer[];
@@ -21,8 +21,12 @@ const TOOLS: readonly (readonly [tool: string, argument: string])[] = [
   ['view', 'file_path'],
 ];
 
+interface ReadText extends Pick<GoldenText, 'goal' | 'text'> {
+  readonly hints: { readonly path?: string | undefined; readonly command?: string | undefined };
+}
+
 /** A conversation in which an agent reads one text after another, each of its turns a request. */
-function reading(texts: readonly GoldenText[]): Buffer[] {
+export function reading(texts: readonly ReadText[]): Buffer[] {
   const messages: Message[] = [{ role: 'system', content: 'You are a careful engineer.' }];
   return texts.map(({ goal, text, hints }, k) => {
     const [tool, argument] = TOOLS[k % TOOLS.length] ?? ['bash', 'command'];
@@ -40,7 +44,8 @@ function reading(texts: readonly GoldenText[]): Buffer[] {
   });
 }
 
-function conversations(): Conversation[] {
+/** Conversations about all texts. `parts`: settings of the rewriter that differ. */
+export function goldenConversations(): GoldenConversation[] {
   const { messages, ends } = agentConversation(24);
   const turns = ends.map((end) => messages.slice(0, end));
   const made = goldenTexts().filter(({ name }) => name.startsWith('made'));
@@ -82,7 +87,7 @@ function conversations(): Conversation[] {
 /** What is forwarded for each request of some conversations, each over a store of its own on disk. */
 export async function goldenBodies(): Promise<GoldenResult[]> {
   const results: GoldenResult[] = [];
-  for (const { name, bodies, parts } of conversations()) {
+  for (const { name, bodies, parts } of goldenConversations()) {
     const rewriter = openRewriter({
       ...parts,
       history: 're-prune',
