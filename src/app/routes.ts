@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import type { BudgetGate } from '../core/ports/budgets.ts';
@@ -256,7 +256,7 @@ function pagesDoor({ settings, destinations }: MountParts): Gatekeeper {
 
 /** Adds the proxy's own keys to requests, and masks them in answers. */
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<Gatekeeper> {
-  const [{ providerKeys }, { lentKeys, maskAnswer, SecretMask }] = await Promise.all([
+  const [{ providerKeys }, { lenders, lentKeys, maskAnswer, SecretMask }] = await Promise.all([
     import('../proxy/doors/provider-keys.ts'),
     import('../proxy/doors/lent-keys.ts'),
   ]);
@@ -264,12 +264,17 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   const lend = providerKeys(settings, destinations, ({ host, origin, 'sec-fetch-site': site }) =>
     isForeign({ host, origin, secFetchSite: site }, callers),
   );
-  return ({ req, answer, next, kind }) => {
+  const lendTo = (req: IncomingMessage, res: () => ServerResponse): boolean => {
     const key = lend(req);
-    if (key !== null) {
-      const mask = new SecretMask(key);
-      if (kind === 'request') maskAnswer(answer(), mask);
-      else lentKeys.set(req, mask);
+    if (key !== null) maskAnswer(res(), new SecretMask(key));
+    return key !== null;
+  };
+  return ({ req, answer, next, kind }) => {
+    if (kind === 'request') {
+      if (lendTo(req, answer)) lenders.set(req, (further, res) => void lendTo(further, () => res));
+    } else {
+      const key = lend(req);
+      if (key !== null) lentKeys.set(req, new SecretMask(key));
     }
     next();
   };

@@ -13,8 +13,8 @@ import type { BodyDecoder, DecodedBody } from './decode-body.ts';
 import { askedIn } from './doors/asked-model.ts';
 import { tapOf } from './doors/exchange-usage.ts';
 import { admitted } from './doors/gatekeeper.ts';
-import { isMasked, maskAnswer, SecretMask } from './doors/lent-keys.ts';
-import { meters } from './doors/meter.ts';
+import { isMasked, lenders, maskAnswer, SecretMask } from './doors/lent-keys.ts';
+import { meters, tolls } from './doors/meter.ts';
 import type { Heads } from './lane/heads.ts';
 import { type PrunedRequest, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { ExchangeReporter, type ReporterOptions, savedBy } from './report/exchange-reporter.ts';
@@ -104,8 +104,10 @@ export class WireHandler {
     if (isOff ? dialect.verifiesHistory !== 'never' : shadow) return;
     if ((door && !door.renew) || isForeign(req.headers)) return;
     if (seams && asksForSeams(req)) return;
-    if (meters.has(req) || tapOf(res) || isMasked(res)) return;
-    heads.add(req, { context, to, options: this.#options, isOff, renew: door?.renew });
+    const toll = tolls.get(req);
+    const lend = lenders.get(req);
+    if ((toll === undefined && tapOf(res)) || (lend === undefined && isMasked(res))) return;
+    heads.add(req, { context, to, options: this.#options, isOff, renew: door?.renew, toll, lend });
   }
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {
@@ -374,7 +376,8 @@ class WireExchange {
     const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
     const isAsked = asksForSeams(this.#req);
     const { operation, upstream, path } = this.#to;
-    if (!seams?.concerns(scope.project, isAsked) || operation.open || this.#signingScope !== null) return null;
+    if (!seams?.concerns(scope.project, dialect.name, isAsked) || operation.open || this.#signingScope !== null)
+      return null;
     const { purpose } = operation;
     const body = changed ?? rewritten.received;
     const sinceMs = performance.now();

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { WireHandler } from '../../src/proxy/wire-handler.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { change } from '../../src/store/sql/steps.ts';
+import { run } from '../cli/fake-io.ts';
 import { chatBody, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -39,6 +41,20 @@ function answers() {
   });
 }
 
+/** What a server is set up with. */
+interface Variant {
+  readonly env?: Record<string, string>;
+  readonly project?: readonly string[];
+}
+
+/** Sets the settings of a project as an operator does, and waits until the server has them. */
+async function setProject(proxy: TestProxy, args: readonly string[]): Promise<void> {
+  const env = { MCP_PRUNER_DB_PATH: proxy.dbPath };
+  const { code } = await run(['projects', 'set', 'default', ...args], { env, clock: { nowMs: () => Date.now() } });
+  expect(code).toBe(0);
+  await pause(1_000);
+}
+
 /** How often the pipeline decided about a request from now on. */
 function decided(): () => number {
   const rewrite = vi.spyOn(RequestPipeline.prototype, 'rewrite');
@@ -47,9 +63,10 @@ function decided(): () => number {
 }
 
 /** Plays the turns, and returns everything that anyone may see of them. */
-async function played(headers: Record<string, string>) {
+async function played(headers: Record<string, string>, setUp: Variant = {}) {
   const upstream = await answers();
-  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CORRECTIONS: '' } });
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CORRECTIONS: '', ...setUp.env } });
+  if (setUp.project) await setProject(proxy, setUp.project);
   const calls = decided();
   const handle = vi.spyOn(WireHandler.prototype, 'handle').mockClear();
   const saved: (string | null)[] = [];
@@ -73,6 +90,7 @@ async function played(headers: Record<string, string>) {
     calls: calls(),
     handled: handle.mock.calls.length,
     bodies: upstream.requests.map(({ body }) => String(body)),
+    keys: upstream.requests.map(({ headers: { authorization } }) => authorization),
     saved,
     lines,
     metrics,
@@ -130,6 +148,35 @@ describe('a request in which nothing is to be decided', () => {
     const [first, ...rest] = lane.bodies.map((body) => Buffer.from(body));
     for (const body of rest)
       expect(body.subarray(0, messageBytes(first ?? body).length)).toEqual(messageBytes(first ?? body));
+  });
+
+  it.each<readonly [string, Variant]>([
+    ['counts against a budget of its project', { project: ['--dollars-per-month', '50'] }],
+    ['belongs to a project with a control group', { project: ['--holdout', '0.0001'] }],
+    ['gets the key of the server', { env: { MCP_PRUNER_UPSTREAM_API_KEY: 'sk-own' } }],
+    ['is on a wire without summaries, while they are on', { env: { MCP_PRUNER_SEAMS: 'on' } }],
+  ])('leaves behind the same if it %s', async (_what, variant) => {
+    const headers: Record<string, string> = variant.env?.MCP_PRUNER_UPSTREAM_API_KEY ? { authorization: '' } : {};
+    const [lane, usual] = [await played(headers, variant), await played({ ...headers, ...USUAL_WAY }, variant)];
+    expect([lane.calls, usual.calls]).toEqual([1, 5]);
+    expect(lane.keys).toEqual(usual.keys);
+    expectSame(lane, usual);
+  });
+
+  it('is refused once a budget is used up, and one at a time before its first bill', async () => {
+    const usage = { prompt_tokens: 1_000_000, completion_tokens: 1 };
+    const upstream = await startUpstream((_request, res) => json(res, 200, { model: 'gpt-5', choices: [], usage }));
+    const proxy = await startProxy(upstream);
+    await setProject(proxy, ['--dollars-per-month', '3']);
+    const body = chatBody(SMALL, { model: 'gpt-5' });
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const answer = await proxy.chat(body);
+      await answer.text();
+      statuses.push(answer.status);
+    }
+    expect(statuses).toEqual([200, 200, 429, 429]);
+    expect(upstream.requests).toHaveLength(2);
   });
 
   it('leaves behind the same if pruning is switched off for it', async () => {

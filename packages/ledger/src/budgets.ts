@@ -155,6 +155,14 @@ export class Budgets implements OpenBudgets {
     return refusal ?? this.#reserved(names, request);
   }
 
+  enterNow(request: Omit<BudgetRequest, 'signal'>): Reservation | null {
+    const names = namesOf(request).filter((name) => this.#limits.has(name));
+    for (const name of names) {
+      if (this.#awaitsFirstBill(name) || this.#refusal(name, request.dollars) !== null) return null;
+    }
+    return this.#reserved(names, request);
+  }
+
   #awaitsFirstBill(name: string): boolean {
     const account = this.#accounts.get(name);
     return account !== undefined && account.largest === null && account.underWay > 0;
@@ -175,7 +183,7 @@ export class Budgets implements OpenBudgets {
     });
   }
 
-  #reserved(names: readonly string[], { requestId, dollars }: BudgetRequest): Reservation {
+  #reserved(names: readonly string[], { requestId, dollars }: Omit<BudgetRequest, 'signal'>): Reservation {
     const places = names.map((name) => {
       const account = this.#accountOf(name);
       const expected = Math.max(dollars, account.largest ?? 0);

@@ -72,7 +72,8 @@ export class Seat implements SeamSeat {
     return Math.trunc(this.#options.clock.nowMs());
   }
 
-  concerns(project: string, isAsked: boolean): boolean {
+  concerns(project: string, wire: string, isAsked: boolean): boolean {
+    if (!WIRES.has(wire)) return false;
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
     this.#recheck();
     return false;

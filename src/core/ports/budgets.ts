@@ -63,4 +63,6 @@ export interface BudgetGate {
    * estimate. Until the first bill is known, requests run one at a time. Never rejects.
    */
   enter(request: BudgetRequest): Promise<Reservation | OverBudget>;
+  /** Like `enter`, at once: `null` if the request has to wait, or is refused. */
+  enterNow(request: Omit<BudgetRequest, 'signal'>): Reservation | null;
 }

@@ -76,11 +76,11 @@ export interface SeamExchange {
 /** Replaces messages by the provider's summary before a request is sent, and observes answers. */
 export interface SeamSeat {
   /**
-   * Whether requests of a project may contain replaced messages, or lead to a compaction. Cheap.
+   * Whether requests of a project on a wire may contain replaced messages, or lead to a compaction. Cheap.
    *
    * @param isAsked - the request has the header `x-mcp-pruner-seams`
    */
-  concerns(project: string, isAsked: boolean): boolean;
+  concerns(project: string, wire: Dialect['name'], isAsked: boolean): boolean;
   nowMs(): number;
   /** Never rejects. */
   enter(request: SeamRequest): Promise<SeamExchange>;

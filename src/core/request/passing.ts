@@ -92,8 +92,9 @@ export class Passing {
     if (body.indexOf(MARKER, from, 'latin1') >= 0) return null;
     if (match && !this.#continues(body, match, scope, dialect)) return null;
     if (!match && dialect.keepsHistory === 'threads' && body.includes(THREAD)) return null;
-    if (!match && this.#options.mayHoldOut?.(scope.project) === true) return null;
-    const isLookedUp = walk.longest >= MIN_BYTES;
+    // the name of a conversation decides whether it belongs to the control group
+    const isNamed = !match && this.#options.mayHoldOut?.(scope.project) === true;
+    const isLookedUp = isNamed || walk.longest >= MIN_BYTES;
     const read = isLookedUp ? this.#lookUp({ body, dialect, ...incoming }, match, state) : null;
     if (isLookedUp && read === null) return null;
     const isWhole = remembered !== null && walk.messages === 0 && from === remembered.prefix.bytes.length;
@@ -198,8 +199,9 @@ export class Passing {
     if (incoming.body.length - (match?.checkpoint.at ?? 0) > MAX_READ_BYTES) return null;
     const request = this.#parse(incoming, match, state);
     if (request === null || request.binding !== 'free') return null;
-    const { read } = request;
+    const { read, scope } = request;
     if (read.found.length + read.secondKeys.size > 0) return null;
+    if (!match && this.#options.isHeldOut?.(read.shownId, scope.project) === true) return null;
     const keys = match || read.shownId === '' ? [] : [controlPrefix(read.shownId)];
     for (let i = read.first; i < read.messages.length; i++) {
       const message = read.messages[i];

@@ -16,7 +16,7 @@ import { discardUpload } from '../upstream/unread-upload.ts';
 import { type AskedModel, askedIn, costOfPath, modelInPath } from './asked-model.ts';
 import { watchOf } from './exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
-import { Meter, meters } from './meter.ts';
+import { Meter, meters, type Toll, tolls } from './meter.ts';
 
 interface BudgetDoorOptions {
   readonly budgets: BudgetGate;
@@ -102,8 +102,28 @@ async function enter(options: BudgetDoorOptions, asking: Asking): Promise<void> 
     ...{ asked, cloud, context, ledger, clock, budgets, place },
   });
   meters.set(req, meter);
+  tolls.set(req, (further) => meteredNow(options, { context, route }, further));
   void once(res, 'close').then(() => meter.close(res.statusCode));
   next();
+}
+
+/** See `Toll`. */
+function meteredNow(
+  { budgets, ledger, clock }: BudgetDoorOptions,
+  { context, route }: Pick<Asking, 'context' | 'route'>,
+  { req, requestId, body, usage }: Parameters<Toll>[0],
+): Meter | null {
+  const inBody = askedIn(body);
+  const named = route.operation?.model ?? modelInPath(pathOf(req));
+  const asked = named === null ? inBody : { ...inBody, models: [named] };
+  if (asked.isDeferred) return null;
+  const { keyId, scope } = context;
+  const cloud = route.provider.name;
+  const dollars = ownSize(budgets.quote(asked.models, cloud), asked);
+  const place = budgets.enterNow({ requestId, keyId, project: scope.project, dollars });
+  if (place === null) return null;
+  onlyReadable(req);
+  return new Meter({ usage, asked, cloud, context: { ...context, requestId }, ledger, clock, budgets, place });
 }
 
 /** Asks for no answer whose encoding cannot be read: its cost would have to be estimated. */

@@ -106,13 +106,30 @@ export class UsageWatch {
    *
    * @param requestBytes - size of the request's text
    */
-  async measured(requestBytes: number): Promise<MeasuredUsage> {
-    const { statusCode, writableFinished } = this.#res;
-    if (statusCode >= 400) return NOTHING;
-    const input = Math.ceil(requestBytes / BYTES_PER_TOKEN);
-    const { bytes, isEncoded } = this.tap;
-    if (bytes === 0) return estimated(this.#req.complete ? input : 0, 0);
-    const out = isEncoded ? bytes * EXPANSION : bytes;
-    return usageIn(await this.tap.end(), { in: requestBytes, out }, !writableFinished);
+  measured(requestBytes: number): Promise<MeasuredUsage> {
+    const { statusCode: status, writableFinished: isWhole } = this.#res;
+    return measuredBy(this.tap, { status, isSent: this.#req.complete, isWhole }, requestBytes);
   }
+}
+
+/** How an exchange ended. */
+interface ExchangeEnd {
+  readonly status: number;
+  /** Whether the whole request, and the whole answer, were sent. */
+  readonly isSent: boolean;
+  readonly isWhole: boolean;
+}
+
+/** See `UsageWatch.measured`. */
+export async function measuredBy(
+  tap: AnswerTap,
+  { status, isSent, isWhole }: ExchangeEnd,
+  requestBytes: number,
+): Promise<MeasuredUsage> {
+  if (status >= 400) return NOTHING;
+  const input = Math.ceil(requestBytes / BYTES_PER_TOKEN);
+  const { bytes, isEncoded } = tap;
+  if (bytes === 0) return estimated(isSent ? input : 0, 0);
+  const out = isEncoded ? bytes * EXPANSION : bytes;
+  return usageIn(await tap.end(), { in: requestBytes, out }, !isWhole);
 }

@@ -5,6 +5,12 @@ import { headerIn, pairsOf } from '../upstream/headers.ts';
 /** Masks for the provider keys that the proxy added, to hide them if the upstream echoes them. */
 export const lentKeys = new WeakMap<IncomingMessage, SecretMask>();
 
+/** Lends a key to a further request with the same head, and hides it in the answer. */
+type Lender = (req: IncomingMessage, res: ServerResponse) => void;
+
+/** Requests to which a key was lent. */
+export const lenders = new WeakMap<IncomingMessage, Lender>();
+
 /** A shorter prefix of a secret at the end of a chunk is sent at once, because it reveals little. */
 const MIN_HELD_BYTES = 8;
 /** Maximum size of a compressed error that is held back to be searched. */

@@ -10,6 +10,20 @@ import type { MeasuredUsage, UsageWatch } from './exchange-usage.ts';
 /** Meters of in-flight requests under a budget. */
 export const meters = new WeakMap<IncomingMessage, Meter>();
 
+/** A request with the head of an admitted one, before it is sent, and what measures its usage. */
+interface TolledRequest {
+  readonly req: IncomingMessage;
+  readonly requestId: string;
+  readonly body: Buffer;
+  readonly usage: Pick<UsageWatch, 'measured'>;
+}
+
+/** Meters a further request with the same head at once; `null` if it has to wait, or is refused. */
+export type Toll = (request: TolledRequest) => Meter | null;
+
+/** The tolls of requests that the door of budgets admitted. */
+export const tolls = new WeakMap<IncomingMessage, Toll>();
+
 interface MeterOptions {
   readonly usage: Pick<UsageWatch, 'measured'>;
   readonly asked: AskedModel;

@@ -1,5 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BoundedMap } from '../../base/bounded-map.ts';
+import type { Toll } from '../doors/meter.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
 import { lowerName } from '../upstream/headers.ts';
@@ -15,6 +16,10 @@ export interface Admission {
   readonly isOff: boolean;
   /** Asks the door of access keys again; absent if no key admitted the request. */
   readonly renew: (() => boolean) | undefined;
+  /** Reserves dollars in the budgets of the key and the project; absent without a budget. */
+  readonly toll: Toll | undefined;
+  /** Adds the proxy's own provider key; absent if the client has one. */
+  readonly lend: ((req: IncomingMessage, res: ServerResponse) => void) | undefined;
 }
 
 /** Maximum number of different heads; each client of a provider has one. */

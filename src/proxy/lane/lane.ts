@@ -7,6 +7,8 @@ import type { RememberedBody } from '../../core/request/prefix-memo.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import type { ByteBudget } from '../byte-budget.ts';
+import { type MeasuredUsage, measuredBy } from '../doors/exchange-usage.ts';
+import type { Meter } from '../doors/meter.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
 import { headerIn, ownFields, requestHeaders } from '../upstream/headers.ts';
 import type { Exchange, UpstreamRequest } from '../upstream/pass-on.ts';
@@ -65,7 +67,7 @@ export class Lane {
   pass({ context, to, options }: Admission, requestId: string, body: Buffer): Passed | null {
     const { rewriter, onFailure } = this.options;
     // summaries are looked up on the usual way
-    if (options.seams?.concerns(context.scope.project, false) === true) return null;
+    if (options.seams?.concerns(context.scope.project, options.dialect.name, false) === true) return null;
     try {
       const { project, task, client, agent, origin } = context.scope;
       const scope = { project, task, requestId, client, agent, origin };
@@ -106,6 +108,8 @@ export class LaneExchange implements UpstreamRequest {
   totalMs = 0;
   /** See `EndedExchange`. */
   fields: readonly string[] = NO_FIELDS;
+  /** Set if it counts against a budget. */
+  meter: Meter | null = null;
   /** The received body, from the time it is complete until it was parsed. */
   received: Buffer | null = null;
   readonly #lane: Lane;
@@ -181,12 +185,13 @@ export class LaneExchange implements UpstreamRequest {
     const beganAt = performance.now();
     this.requestId = newRequestId();
     const passed = isOff ? null : this.#lane.pass(this.admission, this.requestId, body);
-    if (passed === null && !isOff) {
+    if ((passed === null && !isOff) || !this.#isPaid(body)) {
       this.#putBack(body);
       return;
     }
     this.pruneMs = performance.now() - beganAt;
     this.#isOver = true; // from here on, the upstream notices if the client disconnects
+    this.admission.lend?.(this.#req, this.#res);
     this.headers = requestHeaders(this.#req.rawHeaders);
     const saved = String(passed?.tokensSaved ?? 0);
     this.extraHeaders = ['x-mcp-pruner-request-id', this.requestId, 'x-mcp-pruner-tokens-saved', saved];
@@ -199,6 +204,23 @@ export class LaneExchange implements UpstreamRequest {
     if (context.run !== '') this.#endOfRun = begin(context.run);
     this.#lane.inProgress++;
     to.upstream.send(this, this.#res);
+  }
+
+  /** Reserves dollars in the request's budgets, if it has any. */
+  #isPaid(body: Buffer): boolean {
+    const { toll } = this.admission;
+    if (toll === undefined) return true;
+    this.meter = toll({ req: this.#req, requestId: this.requestId, body, usage: this });
+    this.meter?.take();
+    return this.meter !== null;
+  }
+
+  /** See `UsageWatch.measured`. */
+  measured(requestBytes: number): Promise<MeasuredUsage> {
+    const { end } = this;
+    const isWhole = end?.kind === 'answered' && end.error === null;
+    const tap = this.#tap ?? new AnswerTap();
+    return measuredBy(tap, { status: end?.status ?? 0, isSent: true, isWhole }, requestBytes);
   }
 
   /** Puts the body back, and lets the request go the usual way. */
@@ -215,7 +237,7 @@ export class LaneExchange implements UpstreamRequest {
     this.firstByteMs = performance.now() - this.startedAt;
     const encoding = headerIn(fields, 'content-encoding');
     const length = Number(headerIn(fields, 'content-length') || Number.NaN);
-    if (encoding !== '' || !(length <= MAX_KEPT_BYTES)) {
+    if (encoding !== '' || !(length <= MAX_KEPT_BYTES) || this.meter !== null) {
       this.#tap = new AnswerTap();
       this.#tap.head(encoding);
     }
@@ -238,6 +260,7 @@ export class LaneExchange implements UpstreamRequest {
     this.#release();
     this.#lane.inProgress--;
     this.#endOfRun?.();
+    if (this.meter) void this.meter.close(end.status);
     ring.add(this);
   }
 

@@ -12,6 +12,7 @@ import { type FallbackCode, reasonOf } from '../../errors/errors.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import { askedIn } from '../doors/asked-model.ts';
+import { meteredReport } from '../report/exchange-reporter.ts';
 import { againFacts, factsOf, factsOfUnread } from '../report/ledger-facts.ts';
 import type { Reporter } from '../report/report.ts';
 import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
@@ -212,8 +213,10 @@ export class Ring {
     const { end, atMs, requestId } = record;
     if (end === null) return;
     try {
-      const report = this.#unread(record, end, content, facts, fallbacks);
-      this.#options.reporter.reportNow(withAnswer(report, answer), atMs);
+      const { reporter } = this.#options;
+      const report = withAnswer(this.#unread(record, end, content, facts, fallbacks), answer);
+      if (record.meter) reporter.reportLater(meteredReport(report, record.meter), atMs);
+      else reporter.reportNow(report, atMs);
     } catch (cause) {
       this.#options.onFailure('not_reported', cause, { requestId });
     }

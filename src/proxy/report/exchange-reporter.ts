@@ -198,7 +198,7 @@ export class ExchangeReporter {
 }
 
 /** The report of a request under a budget, with what its exchange shows. */
-async function meteredReport(report: RequestReport, meter: Meter): Promise<RequestReport> {
+export async function meteredReport(report: RequestReport, meter: Meter): Promise<RequestReport> {
   const { facts = null } = report;
   const metered = await meter.bill(facts !== null);
   return facts === null ? report : { ...report, facts: { ...facts, metered } };
