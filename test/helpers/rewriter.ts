@@ -91,23 +91,34 @@ export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   };
 }
 
-/** Requests that took the lane in these tests, and those that did not. */
-export const lane = { passed: 0, rewritten: 0 };
+/**
+ * What the pipelines of these tests do with requests that the lane takes: compare the bytes of both ways, let the lane
+ * serve them, or never ask it.
+ */
+export type LaneMode = 'compared' | 'serves' | 'off';
 
-/** A pipeline that checks for every request that the lane, if it took it, would forward the same bytes. */
+/** The mode, and how many requests have taken the lane in these tests, or have not. */
+export const lane = {
+  mode: (process.env.MCP_PRUNER_TEST_LANE ?? 'compared') as LaneMode,
+  passed: 0,
+  rewritten: 0,
+};
+
 class CheckedPipeline extends RequestPipeline {
   override async rewrite(...request: Parameters<RequestPipeline['rewrite']>): Promise<RewrittenRequest> {
     const [incoming, { free, bound } = always(PRUNE)] = request;
     const isUsual = [free, bound].every((policy) => policy.newTexts === 'prune' && policy.history === 'replay');
     const { scope = NO_SCOPE, purpose = 'generate' } = incoming;
-    const mayPass = isUsual && purpose === 'generate';
+    const mayPass = lane.mode !== 'off' && isUsual && purpose === 'generate';
     const passed = mayPass ? this.pass(incoming.body, incoming.dialect, { ...incoming, scope }) : null;
-    const rewritten = await super.rewrite(...request);
     if (passed === null) lane.rewritten++;
-    else {
-      lane.passed++;
-      if (!passed.body.equals(rewritten.body)) throw new Error('the lane would forward other bytes');
+    else lane.passed++;
+    if (passed && lane.mode === 'serves') {
+      const served = (await this.passed(incoming, passed)).rewritten;
+      return served;
     }
+    const rewritten = await super.rewrite(...request);
+    if (passed && !passed.body.equals(rewritten.body)) throw new Error('the lane would forward other bytes');
     return rewritten;
   }
 }
