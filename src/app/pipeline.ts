@@ -24,28 +24,10 @@ export function decisionCacheOf(settings: Settings, store: Store, clock: Clock, 
   });
 }
 
-export interface RewriterParts
-  extends Pick<
-    PipelineOptions,
-    | 'store'
-    | 'clock'
-    | 'refused'
-    | 'onFailure'
-    | 'segments'
-    | 'answers'
-    | 'owners'
-    | 'turns'
-    | 'isHeldOut'
-    | 'isKnownConversation'
-    | 'mayHoldOut'
-    | 'findOf'
-    | 'traces'
-    | 'shortTools'
-    | 'ownRecords'
-    | 'behind'
-  > {
+/** Options of the pipeline, but for those that follow from the settings. */
+export interface RewriterParts extends Omit<PipelineOptions, 'decisions' | 'find' | 'render' | 'memoBytes'> {
   readonly decisionCache: DecisionCache;
-  readonly scorer?: LineScorer;
+  readonly scorer?: LineScorer | undefined;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
   readonly recoverCommand?: string;
 }
@@ -55,34 +37,17 @@ const ALWAYS_WHOLE = ['memory'];
 
 /** The request pipeline as configured. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
-  const { store, clock, decisionCache, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut } =
-    parts;
-  const decisions = new DecisionMaker({ decisionCache, timeoutMs: settings.timeoutMs, scorer });
+  const { decisionCache, scorer, recoverCommand, ...options } = parts;
   return new RequestPipeline({
-    store,
-    clock,
-    decisions,
-    refused,
-    onFailure,
-    find: { ...findSettingsOf(settings), recoverCommand: parts.recoverCommand },
+    ...options,
+    decisions: new DecisionMaker({ decisionCache, timeoutMs: settings.timeoutMs, scorer }),
+    find: { ...findSettingsOf(settings), recoverCommand },
     render: {
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers !== false,
       shortMarkers: settings.includeMarkers !== 'full',
     },
     memoBytes: fittedToHeap(settings.memoMaxBytes) * (1 - DECISIONS_SHARE),
-    ownRecords: parts.ownRecords,
-    segments,
-    answers,
-    owners,
-    turns,
-    findOf: parts.findOf,
-    isHeldOut,
-    isKnownConversation: parts.isKnownConversation,
-    mayHoldOut: parts.mayHoldOut,
-    shortTools: parts.shortTools,
-    traces: parts.traces,
-    behind: parts.behind,
   });
 }
 

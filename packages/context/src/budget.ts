@@ -1,5 +1,6 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
-import type { CollectedRequest, Collector, OverTokenBudget } from 'mcp-pruner/core/ports/segments.ts';
+import type { CollectedRequest, OverTokenBudget } from 'mcp-pruner/core/ports/segments.ts';
+import type { StepTaker } from './collector.ts';
 import { conversationKey } from './keys.ts';
 import { newestOf } from './newest.ts';
 import { oldArguments } from './old-arguments.ts';
@@ -27,7 +28,7 @@ const MAX_CONVERSATIONS = 10_000;
  * Keeps conversations within a budget by rare, large and permanent steps. Each step depends only on the request, and
  * selects old tool results and arguments that the work no longer needs (`stayingIn`); everything else stays.
  */
-export class ContextBudget implements Collector {
+export class ContextBudget implements StepTaker {
   readonly #options: BudgetOptions;
   /** Sizes up to which a conversation has nothing worth freeing. */
   readonly #futile = new BoundedMap<string, number>(MAX_CONVERSATIONS);

@@ -8,6 +8,7 @@ import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { ContextBudget } from './budget.ts';
 import { type Cold, openCold } from './cold/open.ts';
+import { collectorOf } from './collector.ts';
 import { ContextGc } from './context-gc.ts';
 import { SegmentObserver } from './observer.ts';
 import { type CacheRates, PayingSteps } from './paying-steps.ts';
@@ -49,7 +50,7 @@ const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
   cold: "the provider's cache was cold: old results are put aside",
 };
 
-/** Ports for segments: directives and, if context GC is on, the collectors. */
+/** Ports of the pipeline: directives, and the reasons to put results aside that are configured. */
 function portsOf(
   { settings, store, clock, log, failures }: Context,
   { ratesOf }: ContextParts,
@@ -67,12 +68,14 @@ function portsOf(
   const staying = { ...options, marks: new StoredMarks(store), stashId };
   return {
     directives: new DirectiveBook(store.segments),
-    ...cold.ports(options),
-    collector: tokens === 0 || tokens === 'auto' ? undefined : new ContextBudget({ ...staying, tokens }),
-    costCollector:
-      tokens === 'auto'
-        ? new PayingSteps({ ...staying, ratesOf: (model) => ratesOf(model) ?? USUAL_RATES })
-        : undefined,
+    collector: collectorOf({
+      ...cold.ports(options),
+      budget: tokens === 0 || tokens === 'auto' ? undefined : new ContextBudget({ ...staying, tokens }),
+      paying:
+        tokens === 'auto'
+          ? new PayingSteps({ ...staying, ratesOf: (model) => ratesOf(model) ?? USUAL_RATES })
+          : undefined,
+    }),
   };
 }
 

@@ -1,11 +1,6 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
-import type {
-  CollectedRequest,
-  Collector,
-  OverTokenBudget,
-  SeenSegment,
-  SegmentStore,
-} from 'mcp-pruner/core/ports/segments.ts';
+import type { CollectedRequest, OverTokenBudget, SeenSegment, SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
+import type { StepTaker } from './collector.ts';
 import { conversationKey } from './keys.ts';
 import { turnsOf } from './newest.ts';
 import { oldArguments } from './old-arguments.ts';
@@ -51,7 +46,7 @@ interface Old extends SetAside {
  * Puts old results, and old arguments of calls, aside while the provider's cache is warm, once that pays within the requests that the conversation
  * probably has left. Each step invalidates the cache behind it once, and saves tokens in every later request.
  */
-export class PayingSteps implements Collector {
+export class PayingSteps implements StepTaker {
   readonly #options: PayingStepsOptions;
   /** Sizes below which a conversation is not scanned again. */
   readonly #next = new BoundedMap<string, number>(MAX_CONVERSATIONS);

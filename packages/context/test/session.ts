@@ -23,6 +23,7 @@ import { ColdBooks } from '../src/cold/books.ts';
 import { ColdMoments } from '../src/cold/cold-moments.ts';
 import { ColdStash } from '../src/cold/cold-stash.ts';
 import { LastAnswers } from '../src/cold/last-answers.ts';
+import { collectorOf } from '../src/collector.ts';
 import { ContextGc } from '../src/context-gc.ts';
 import { SegmentObserver } from '../src/observer.ts';
 import { PayingSteps } from '../src/paying-steps.ts';
@@ -93,7 +94,6 @@ export class Replica {
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
     const staying = { ...options, marks, stashId };
-    const collector = new ContextBudget({ ...staying, tokens });
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     this.books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const moments = new ColdMoments(answers, () => parts.isLocal === true);
@@ -126,15 +126,15 @@ export class Replica {
       memoBytes: 10_000_000,
       segments: {
         directives: new DirectiveBook(store.segments),
-        ...(parts.cold && {
-          coldCollector: cold(parts.cold),
-          sent: {
+        ...((parts.cold || parts.paying || tokens !== 0) && {
+          collector: collectorOf({
+            cold: parts.cold && cold(parts.cold),
+            budget: tokens === 0 ? undefined : new ContextBudget({ ...staying, tokens }),
+            paying: parts.paying
+              ? new PayingSteps({ ...staying, ratesOf: () => ({ read: 0.1, write: 1.25 }) })
+              : undefined,
             sending: (about) => answers.sending({ ...about, head: () => ({ ...about.head(), ...this.sentHead }) }),
-          },
-        }),
-        ...(tokens !== 0 && { collector }),
-        ...(parts.paying && {
-          costCollector: new PayingSteps({ ...staying, ratesOf: () => ({ read: 0.1, write: 1.25 }) }),
+          }),
         }),
       },
     });

@@ -316,32 +316,27 @@ export interface OverTokenBudget {
 
 /** Stashes parts of conversations automatically, in steps. */
 export interface Collector {
-  /** Whether a request may require a step. Cheap: called once per request. */
-  mayNeedStep(request: CollectedRequest): boolean;
-  /**
-   * Takes one large step if it frees enough tokens or saves money.
-   *
-   * @returns whether directives were set; if so, they are durable
-   */
-  collect(over: OverTokenBudget): Promise<boolean>;
+  /** Whether it judges requests by their tokens, which must then be counted. */
+  readonly counts: boolean;
+  /** The step that a request may need; `null` if none. Cheap, from memory: called once per request. */
+  stepFor(request: CollectedRequest): TakeStep | null;
   /** Called for requests in which nothing may be stashed, because the provider verifies the history. */
-  refused?(request: CollectedRequest): void;
-}
-
-/** Records which conversations are sent, for processes that do not receive their answers. */
-export interface SentWatch {
-  /** Called before a request is forwarded. Returns at once. */
+  refused(request: CollectedRequest): void;
+  /** Whether a request exceeds a token budget. */
+  isOver(request: CollectedRequest): boolean;
+  /** Called before a request is forwarded, for processes that do not receive its answer. Returns at once. */
   sending(request: CollectedRequest): void;
 }
+
+/**
+ * Takes one large step if it frees enough tokens or saves money.
+ *
+ * @returns whether directives were set; if so, they are durable
+ */
+export type TakeStep = (over: OverTokenBudget) => Promise<boolean>;
 
 /** Segment-related ports of the request pipeline. */
 export interface SegmentPorts {
   readonly directives: Directives;
-  /** Puts old results aside when the provider's cache is cold. */
-  readonly coldCollector?: Collector;
-  readonly sent?: SentWatch;
-  /** Keeps conversations within a token budget. */
   readonly collector?: Collector;
-  /** Stashes segments if that saves money. Runs only while the conversation is within its token budget. */
-  readonly costCollector?: Collector;
 }

@@ -30,19 +30,14 @@ import type { Binding } from './policy.ts';
 import { CHECKPOINTS } from './read.ts';
 import type { PersistedRequest, ReadRequest } from './request.ts';
 
-/** Runs one step of the first context-GC collector that wants to stash part of the conversation. */
+/** Runs one step of context GC if it wants to stash part of the conversation. */
 export class CollectStage {
-  readonly #collectors: readonly Collector[];
-  readonly #budget: Collector | undefined;
-  readonly #counts: boolean;
+  readonly #collector: Collector | undefined;
   readonly #find: FindSettings;
   readonly #onFailure: FailureReporter;
 
   constructor(ports: SegmentPorts, find: FindSettings, onFailure: FailureReporter) {
-    const { coldCollector, collector, costCollector } = ports;
-    this.#collectors = [coldCollector, collector, costCollector].filter((one) => one !== undefined);
-    this.#budget = collector;
-    this.#counts = countsTokens(ports);
+    this.#collector = ports.collector;
     this.#find = find;
     this.#onFailure = onFailure;
   }
@@ -54,21 +49,21 @@ export class CollectStage {
   *run(persisted: PersistedRequest, rerunWhole: () => Work<PersistedRequest | null>): Work<boolean> {
     const { binding, read, body } = persisted.request;
     // nothing may be stashed if the provider verifies the history
-    if (this.#collectors.length === 0) return false;
+    if (this.#collector === undefined) return false;
     const size = this.#sizeOf(persisted);
     if (binding === 'verified') {
-      for (const collector of this.#collectors) collector.refused?.(size);
+      this.#collector.refused(size);
       return false;
     }
-    const collector = this.#collectors.find((one) => one.mayNeedStep(size));
+    const collect = this.#collector.stepFor(size);
     const step = stepAt(persisted.request);
     // a client's summary request must stay complete
-    if (!collector || step === null || asksForSummary(body, read)) return false;
+    if (collect === null || step === null || asksForSummary(body, read)) return false;
     const all = read.first > 0 ? yield* rerunWhole() : persisted;
     if (all === null) return false;
     try {
       const { scope, tokens, bytes, wire, head, nowMs } = size;
-      const collected = collector.collect({
+      const collected = collect({
         ...{ scope, tokens, bytes, wire, head, nowMs, step },
         ...lastAsked(this.#seen(all)),
         seenArguments: () => this.#arguments(all),
@@ -84,8 +79,8 @@ export class CollectStage {
 
   /** Whether a conversation exceeds its token budget but must not be stashed. */
   isStuckOverBudget(persisted: PersistedRequest): boolean {
-    if (persisted.request.binding !== 'verified' || this.#budget === undefined) return false;
-    return this.#budget.mayNeedStep(this.#sizeOf(persisted));
+    if (persisted.request.binding !== 'verified' || this.#collector?.counts !== true) return false;
+    return this.#collector.isOver(this.#sizeOf(persisted));
   }
 
   #seen(persisted: PersistedRequest): SeenRequest {
@@ -110,7 +105,7 @@ export class CollectStage {
 
   #sizeOf({ request, spliced }: PersistedRequest): CollectedRequest {
     const { body, read } = request;
-    const tokens = this.#counts ? requestTokens(body, read.messages, read.tokens, spliced.outcomes) : 0;
+    const tokens = this.#collector?.counts ? requestTokens(body, read.messages, read.tokens, spliced.outcomes) : 0;
     return collectedRequest(request, spliced.body.length, tokens);
   }
 }
@@ -139,11 +134,6 @@ function stepAt({ read }: Pick<ReadRequest, 'read'>): Step | null {
   const messages = read.messages.length - CHECKPOINTS; // clients may still change the last messages
   const scope = read.prefixes[messages - 1];
   return scope === undefined ? null : { scope, conversation: read.conversationId, messages };
-}
-
-/** Whether a collector needs the tokens of each request. */
-export function countsTokens({ collector }: SegmentPorts): boolean {
-  return collector !== undefined;
 }
 
 function messageAt({ request: { body, read } }: PersistedRequest, ordinal: number): unknown {

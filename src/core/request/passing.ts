@@ -7,7 +7,7 @@ import type { HeadSums, RequestScope } from '../ports/segments.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
 import { NO_HISTORY } from '../sent/history.ts';
 import { containsResultOrWords, controlPrefix, MIN_BYTES, type SentMemory } from '../sent/records.ts';
-import { countsTokens, segmentsOf } from './collect.ts';
+import { segmentsOf } from './collect.ts';
 import { minChars } from './found-text.ts';
 import { bodyToRemember } from './persist.ts';
 import type { PipelineOptions } from './pipeline-options.ts';
@@ -65,13 +65,13 @@ export class Passing {
   readonly #options: PipelineOptions;
   readonly #parts: PassingParts;
   readonly #walk = new BodyWalk();
-  /** Whether all collectors can judge a request without counting its tokens. */
+  /** Whether context GC can judge a request without counting its tokens. */
   readonly #isPossible: boolean;
 
   constructor(options: PipelineOptions, parts: PassingParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#isPossible = options.segments === undefined || !countsTokens(options.segments);
+    this.#isPossible = options.segments?.collector?.counts !== true;
   }
 
   /** Never throws. `null`: the pipeline has to handle the request. */
@@ -180,18 +180,17 @@ export class Passing {
       if (this.#options.isHeldOut?.(known.shownId, scope.project) === true) return false;
     } else if (!isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;
     // further words before the first answer may bring a summary, which is part of the head
-    return this.#options.segments?.coldCollector === undefined || !known.begins || messages === 0 || isAnswered;
+    return this.#options.segments?.collector === undefined || !known.begins || messages === 0 || isAnswered;
   }
 
   /** Whether old results may have to be put aside. @param bytes - size of the body as forwarded */
   #mayStep(match: PrefixMatch | null, dialect: Dialect, scope: RequestScope, bytes: number): boolean {
     const { segments, clock } = this.#options;
-    const { coldCollector, costCollector } = segments ?? {};
     const { shownId: conversationId = '', head = NO_HEAD } = match?.body ?? {};
     const messages = (match?.checkpoint.messages ?? 0) + this.#walk.messages;
     const about = { scope, wire: dialect.name, conversationId, tokens: 0, bytes, messages, head: () => head };
     const request = { ...about, nowMs: clock.nowMs() };
-    return (match && coldCollector?.mayNeedStep(request)) === true || costCollector?.mayNeedStep(request) === true;
+    return (segments?.collector?.stepFor(request) ?? null) !== null;
   }
 
   /** Parses a request and looks up how its new messages were sent before; `null` if that decides anything. */

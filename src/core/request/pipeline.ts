@@ -10,7 +10,7 @@ import { recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { LateRecords } from '../sent/late-records.ts';
 import { SentMemory } from '../sent/records.ts';
-import { CollectStage, collectedRequest, countsTokens, directRequest, segmentsOf } from './collect.ts';
+import { CollectStage, collectedRequest, directRequest, segmentsOf } from './collect.ts';
 import { ConversationNames } from './conversation-names.ts';
 import { DecideStage } from './decide.ts';
 import { ALWAYS_PRUNE, type Parsed, type Passed, Passing } from './passing.ts';
@@ -66,7 +66,7 @@ export class RequestPipeline {
     const { behind } = options;
     this.#accepted = new AcceptedCuts({ store, late: this.#late, sent: this.#sent, behind, onFailure });
     this.#names = new ConversationNames(options.clock, options.isKnownConversation);
-    const counting = segments !== undefined && countsTokens(segments);
+    const counting = segments?.collector?.counts === true;
     this.#read = new ReadStage({ find, findOf, counting, answers: this.#answers, names: this.#names, turns });
     this.#served = new ServedLines({ store, owners });
     const repeats = (project: string): boolean => (findOf?.(project, find) ?? find).repeats === true;
@@ -104,7 +104,7 @@ export class RequestPipeline {
     const { purpose = 'generate' } = incoming;
     // nothing is stashed where the provider verifies the history, so nobody asks for the record
     if (purpose === 'generate' && last.request.binding !== 'verified')
-      this.#options.segments?.sent?.sending(collectedRequest(last.request, last.spliced.body.length));
+      this.#options.segments?.collector?.sending(collectedRequest(last.request, last.spliced.body.length));
     return this.#remember(last);
   }
 

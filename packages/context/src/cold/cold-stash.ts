@@ -1,5 +1,6 @@
 import type { ResultMarks } from 'mcp-pruner/core/ports/result-marks.ts';
-import type { CollectedRequest, Collector, OverTokenBudget } from 'mcp-pruner/core/ports/segments.ts';
+import type { CollectedRequest, OverTokenBudget } from 'mcp-pruner/core/ports/segments.ts';
+import type { StepTaker } from '../collector.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
 import { oldArguments } from '../old-arguments.ts';
 import { withoutReferredTo } from '../referred-to.ts';
@@ -31,7 +32,7 @@ const LEAST_TOKENS = 3_000;
  * Puts old results aside at the first request after the provider has dropped its cache. The history must be reprocessed
  * then anyway, so changing it costs nothing and makes every later turn cheaper.
  */
-export class ColdStash implements Collector {
+export class ColdStash implements StepTaker {
   readonly #options: ColdStashOptions;
 
   constructor(options: ColdStashOptions) {

@@ -2,7 +2,7 @@ import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import type { CollectedRequest, HeadSums, SentWatch } from 'mcp-pruner/core/ports/segments.ts';
+import type { CollectedRequest, HeadSums } from 'mcp-pruner/core/ports/segments.ts';
 import { conversationKey } from '../keys.ts';
 
 /** An answer in a conversation, or a request whose answer is not known: its time, request head, and cache lifetime. */
@@ -53,7 +53,7 @@ interface LastAnswersOptions {
  * their tools and instructions, and it is written seconds later, or never if the process is killed. So each request is
  * also recorded before it is sent.
  */
-export class LastAnswers implements SentWatch {
+export class LastAnswers {
   readonly #options: LastAnswersOptions;
   readonly #noted = new BoundedMap<string, readonly LastAnswer[]>(MAX_CONVERSATIONS);
   /** Tokens that would have been put aside at the last request, by conversation. */

@@ -2,6 +2,7 @@ import { type Context, requestIds } from 'mcp-pruner/app/context.ts';
 import type { ContextParts } from 'mcp-pruner/app/guest.ts';
 import { isLocalUrl } from 'mcp-pruner/config/warnings.ts';
 import type { ColdReports } from 'mcp-pruner/core/ports/context-gc.ts';
+import type { Collector } from 'mcp-pruner/core/ports/segments.ts';
 import { StoredMarks } from 'mcp-pruner/core/result-marks.ts';
 import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { providerFacts } from 'mcp-pruner/wires/providers/facts.ts';
@@ -15,8 +16,8 @@ import { LastAnswers } from './last-answers.ts';
 export interface Cold extends ColdReports {
   /** Resolves when all recoveries so far are counted. Never rejects. */
   flush(): Promise<void>;
-  /** Returns the collector that puts old results aside, and what it needs to know about requests. */
-  ports(options: StepOptions): { readonly coldCollector: ColdStash; readonly sent: LastAnswers };
+  /** Returns what puts old results aside, and what it needs to know about requests. */
+  ports(options: StepOptions): { readonly cold: ColdStash; readonly sending: Collector['sending'] };
 }
 
 /** Provider of each wire that does not belong to a cloud. */
@@ -46,8 +47,8 @@ export function openCold({ settings, store, clock, failures }: Context, { projec
     recovered: (pruneIds) => books.recovered(pruneIds),
     flush: () => books.flush(),
     ports: (options) => ({
-      sent: answers,
-      coldCollector: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
+      sending: (request) => answers.sending(request),
+      cold: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
     }),
   };
 }
