@@ -1,14 +1,12 @@
 import { SegmentObserver } from '@mcp-pruner/context/observer.ts';
 import { Recorder } from '@mcp-pruner/context/recorder.ts';
 import { ResultKeeper } from '@mcp-pruner/recall/keeper.ts';
-import { ResultWriter } from '@mcp-pruner/recall/writer.ts';
 import { describe, expect, it } from 'vitest';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { Observer, Seen, SeenRequestHead } from '../../src/core/ports/seen.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
 import type { ReadForObservers } from '../../src/core/request/request.ts';
 import { SeenReader } from '../../src/core/seen/reader.ts';
-import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { allocatedBytes } from '../helpers/allocated.ts';
 import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';
@@ -60,9 +58,10 @@ function observing() {
   const store = openStore(':memory:', clock);
   const failures: unknown[] = [];
   const onFailure = (reason: string): void => void failures.push(reason);
-  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
+  const recorder = new Recorder({ store: store.segments, clock, onFailure });
   const keeper = new ResultKeeper({
-    sink: new ResultWriter({ store, keepsAll: true }),
+    store,
+    keepsAll: true,
     clock,
     ttlMs: 80_000,
     onFailure,

@@ -1,8 +1,6 @@
 import { ContextGc } from '@mcp-pruner/context/context-gc.ts';
 import { describe, expect, it } from 'vitest';
 import { Agent } from '../../packages/context/test/agent.ts';
-import { stashId } from '../../src/core/segments/text-segments.ts';
-import { verifiedHistoryProject } from '../../src/core/segments/verified-history-project.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
@@ -39,7 +37,7 @@ describe('the audit trail', () => {
     if (!conversation) throw new Error('no conversation');
     const [segment] = await store.segments.segments(conversation, { limit: 1 });
     const gc = new ContextGc({
-      ...{ store: store.segments, events: store, clock: { nowMs: () => Date.now() }, stashId, verifiedHistoryProject },
+      ...{ store: store.segments, events: store, clock: { nowMs: () => Date.now() } },
       flush: () => Promise.resolve(),
       onFailure: (_, cause) => {
         throw cause;

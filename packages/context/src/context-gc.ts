@@ -2,6 +2,8 @@ import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ContextActions, Outcome, Who } from 'mcp-pruner/core/ports/context-gc.ts';
 import type { Directive, SegmentStore, StoredSegment } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from 'mcp-pruner/core/ports.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
+import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
@@ -13,9 +15,6 @@ interface ContextGcOptions {
   readonly clock: Clock;
   /** Writes observed requests that are still in memory. */
   readonly flush: () => Promise<void>;
-  readonly stashId: (project: string, segmentId: string) => string;
-  /** The project name under which conversations with a verified history are recorded. */
-  readonly verifiedHistoryProject: (project: string) => string;
   /** Called if the event of a completed action could not be stored. */
   readonly onFailure: FailureReporter;
 }
@@ -35,7 +34,7 @@ export class ContextGc implements ContextActions {
 
   /** Read-only. */
   async analyze(input: AnalyzeInput): Promise<Analysis & WithBound> {
-    const { store, clock, flush, verifiedHistoryProject } = this.#options;
+    const { store, clock, flush } = this.#options;
     await flush();
     const analysis = await analyze(store, input, clock.nowMs());
     const bound = await store.conversations(
@@ -70,7 +69,7 @@ export class ContextGc implements ContextActions {
     };
     const { change, ...outcome } = await this.#judge(project, ids, judge, MAKE_ROOM);
     const set = change.map((segment): Directive => directiveFor(segment, action));
-    const erase = action === 'delete' ? change.map(({ id }) => this.#options.stashId(project, id)) : [];
+    const erase = action === 'delete' ? change.map(({ id }) => stashId(project, id)) : [];
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [], erase });
     const tokens = change.reduce((sum, segment) => sum + (segment.directed === null ? freedNow(segment) : 0), 0);
     await this.#record(project, done, change, by);
@@ -114,7 +113,7 @@ export class ContextGc implements ContextActions {
     const wanted = [...new Set(ids)];
     const found = await this.#options.store.findSegments(project, wanted);
     const unknown = wanted.filter((id) => !found.has(id));
-    const bound = await this.#options.store.findSegments(this.#options.verifiedHistoryProject(project), unknown);
+    const bound = await this.#options.store.findSegments(verifiedHistoryProject(project), unknown);
     const notFound = (id: string): string =>
       bound.has(id)
         ? `Segment ${id} ${BOUND} ${instead}`.trim()

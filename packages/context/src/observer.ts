@@ -1,11 +1,11 @@
 import type { Observer, Seen, SeenRequestHead, SegmentsHead } from 'mcp-pruner/core/ports/seen.ts';
-import type { ReadSegment, SegmentNotes } from 'mcp-pruner/core/ports/segments.ts';
 import { openingOf } from 'mcp-pruner/core/segments/opening.ts';
 import { ReportedBodies } from 'mcp-pruner/core/segments/reported-bodies.ts';
+import { type ReadSegment, type Recorder, readSegment } from './recorder.ts';
 
 /** Records segments of requests as facts. A segment's text is released as soon as the facts are extracted. */
 export class SegmentObserver implements Observer {
-  readonly #notes: SegmentNotes;
+  readonly #recorder: Recorder;
   readonly #reported = new ReportedBodies();
   /** The request being processed, and its segments so far. */
   #request: SeenRequestHead | null = null;
@@ -13,8 +13,8 @@ export class SegmentObserver implements Observer {
   #opening = '';
   #from = 0;
 
-  constructor(notes: SegmentNotes) {
-    this.#notes = notes;
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder;
   }
 
   newFrom({ first, prefixes, messages, segments, conversationId }: SeenRequestHead): number {
@@ -31,7 +31,7 @@ export class SegmentObserver implements Observer {
     }
     for (const { segments } of messages) {
       if (this.#from === 0 && this.#opening === '') this.#opening = openingOf(segments);
-      for (const segment of segments) this.#segments.push(this.#notes.read(segment));
+      for (const segment of segments) this.#segments.push(readSegment(segment));
     }
     if (isLast) this.#note(request);
   }
@@ -43,7 +43,7 @@ export class SegmentObserver implements Observer {
     if (head === null) return;
     if (first === 0) this.#reported.add(keyOf(conversationId, head), prefixes);
     const { project, client, task } = head.scope;
-    this.#notes.note({
+    this.#recorder.note({
       task: task || conversationId,
       opening: this.#opening,
       whole: this.#from === 0,

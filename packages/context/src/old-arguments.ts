@@ -1,5 +1,6 @@
 import { isFailed } from 'mcp-pruner/base/failed-result.ts';
 import type { OverTokenBudget, SeenArgument } from 'mcp-pruner/core/ports/segments.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { pathKey } from './keys.ts';
 import type { StayingOptions } from './staying.ts';
 import { freedBy } from './sweep.ts';
@@ -22,7 +23,7 @@ interface OldArgument {
  * @throws StoreUnavailable
  */
 export async function oldArguments(
-  { marks, stashId }: StayingOptions,
+  { marks }: StayingOptions,
   { scope: { project }, request: { segments }, seenArguments, messageAt }: OverTokenBudget,
   end: number,
 ): Promise<OldArgument[]> {

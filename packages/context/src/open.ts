@@ -4,8 +4,6 @@ import type { SegmentPorts } from 'mcp-pruner/core/ports/segments.ts';
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';
 import { StoredMarks } from 'mcp-pruner/core/result-marks.ts';
 import { DirectiveBook } from 'mcp-pruner/core/segments/directive-book.ts';
-import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
-import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { ContextBudget } from './budget.ts';
 import { type Cold, openCold } from './cold/open.ts';
 import { collectorOf } from './collector.ts';
@@ -22,7 +20,7 @@ export function openContextGc(context: Context, parts: ContextParts): ContextGue
   const { settings, store, failures, clock, behind } = context;
   const onFailure = failures.of('segments');
   const recorder = new Recorder({
-    ...{ store: store.segments, clock, stashId, behind, onFailure },
+    ...{ store: store.segments, clock, behind, onFailure },
     keepsOpenings: settings.conversationTitles,
   });
   const cold = openCold(context, parts);
@@ -35,7 +33,7 @@ export function openContextGc(context: Context, parts: ContextParts): ContextGue
     segments: (hasProjects) => portsOf(context, parts, cold, hasProjects),
     over(viewed, flush) {
       const gc = new ContextGc({
-        ...{ store: viewed.store.segments, events: viewed.store, clock, flush, stashId, verifiedHistoryProject },
+        ...{ store: viewed.store.segments, events: viewed.store, clock, flush },
         onFailure,
       });
       const tools = [contextGcAnalyzeTool, contextGcPruneTool, contextGcPinTool, contextGcUnpinTool];
@@ -65,7 +63,7 @@ function portsOf(
     onFailure: failures.of('segments'),
   };
   const { contextBudgetTokens: tokens } = settings;
-  const staying = { ...options, marks: new StoredMarks(store), stashId };
+  const staying = { ...options, marks: new StoredMarks(store) };
   return {
     directives: new DirectiveBook(store.segments),
     collector: collectorOf({

@@ -5,29 +5,33 @@ import { fittedToHeap } from 'mcp-pruner/base/fitted-to-heap.ts';
 import { type BackgroundWriter, WriteBehind } from 'mcp-pruner/base/write-behind.ts';
 import type {
   NotedSegment,
-  ReadSegment,
-  ReadSegments,
   SeenRequest,
   SeenSegment,
   SegmentBatch,
   SegmentFacts,
-  SegmentNotes,
   SegmentStore,
 } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { addDeclared, addMentions, callIdKey, callKey, conversationKey, KeySet, pathKey, pathKeys } from './keys.ts';
 
 interface RecorderOptions {
   readonly store: SegmentStore;
   readonly clock: Clock;
-  /** The prune id under which a segment is stashed. */
-  readonly stashId: (project: string, segmentId: string) => string;
   /** Whether to store the user's first words. Default: false. */
   readonly keepsOpenings?: boolean;
   /** Called if observations could not be written; only the analysis suffers. */
   readonly onFailure: FailureReporter;
   /** Shared write-behind queue. Default: a separate one. */
   readonly behind?: WriteBehind | undefined;
+}
+
+/** A segment of a request without its text. */
+export interface ReadSegment extends SegmentFacts, Pick<SeenSegment, 'directed' | 'pruneIds'> {}
+
+/** `SeenRequest` without texts. */
+export interface ReadSegments extends Omit<SeenRequest, 'segments'> {
+  readonly segments: readonly ReadSegment[];
 }
 
 /** Maximum number of segments waiting to be written; beyond it, the oldest requests are dropped. */
@@ -41,8 +45,7 @@ const MAX_KNOWN = fittedToHeap(100_000);
 type Shown = ReadonlyMap<string, string>;
 
 /** Records segments in the background. An unchanged segment costs only a comparison. */
-export class Recorder implements SegmentNotes {
-  readonly read = readSegment;
+export class Recorder {
   readonly #options: RecorderOptions;
   readonly #shown = new LRUCache<string, Shown>({
     maxSize: MAX_KNOWN,
@@ -95,7 +98,7 @@ export class Recorder implements SegmentNotes {
 
   #noted(project: string, { directed, ...segment }: ReadSegment): NotedSegment {
     const { pruneIds, id } = segment;
-    const erase = directed === 'delete' ? [...pruneIds, this.#options.stashId(project, id)] : [];
+    const erase = directed === 'delete' ? [...pruneIds, stashId(project, id)] : [];
     return { ...segment, erase };
   }
 

@@ -1,14 +1,13 @@
 import { isFailed } from 'mcp-pruner/base/failed-result.ts';
 import type { ResultMarks } from 'mcp-pruner/core/ports/result-marks.ts';
 import type { OverTokenBudget, SeenRequest, SeenSegment } from 'mcp-pruner/core/ports/segments.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { pathKey } from './keys.ts';
 import { NEWEST_MESSAGES } from './newest.ts';
 import { readLines } from './sweep.ts';
 
 export interface StayingOptions {
   readonly marks: Pick<ResultMarks, 'givenOut'>;
-  /** The prune id under which a segment is stashed. */
-  readonly stashId: (project: string, segmentId: string) => string;
 }
 
 /**
@@ -22,7 +21,7 @@ export async function stayingIn(
   { scope: { project }, request, messageAt }: Pick<OverTokenBudget, 'scope' | 'request' | 'messageAt'>,
 ): Promise<(segment: SeenSegment) => boolean> {
   const results = request.segments.filter(({ role }) => role === 'tool');
-  const stored = results.map((segment) => ({ segment, ids: storedIds(options, project, segment) }));
+  const stored = results.map((segment) => ({ segment, ids: storedIds(project, segment) }));
   const givenOut = await options.marks.givenOut(stored.flatMap(({ ids }) => ids));
   const needed = stored.filter(({ ids }) => ids.some((id) => givenOut.has(id))).map(({ segment }) => segment);
   const kept = new Set([...keptReadings(request), ...needed]);
@@ -33,11 +32,7 @@ export async function stayingIn(
 }
 
 /** Ids under which a segment's text is stored: of its cuts, and of its stash. */
-export function storedIds(
-  { stashId }: Pick<StayingOptions, 'stashId'>,
-  project: string,
-  { id, pruneIds }: SeenSegment,
-): readonly string[] {
+export function storedIds(project: string, { id, pruneIds }: SeenSegment): readonly string[] {
   return [...pruneIds, stashId(project, id)];
 }
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { parseMarker } from 'mcp-pruner/engine/text/marker.ts';
 import type { Dialect } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { openaiChat } from 'mcp-pruner/wires/dialects/openai-chat/dialect.ts';
@@ -157,7 +156,7 @@ describe('an old result', () => {
     const { clock, store, marks } = new Replica(PARTS);
     const ratesOf = () => ({ read: 0.1, write: 1.25 });
     const reports = { onStep: () => {}, onFailure: () => {} };
-    const steps = new PayingSteps({ store: store.segments, events: store, clock, marks, stashId, ratesOf, ...reports });
+    const steps = new PayingSteps({ store: store.segments, events: store, clock, marks, ratesOf, ...reports });
     const scope = { project: 'default', task: '', requestId: 'r' };
     const head = () => ({ model: 'm', tools: '', system: '' });
     const sized = (bytes: number) => {

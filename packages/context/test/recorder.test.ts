@@ -1,7 +1,8 @@
-import type { ReadSegments, SegmentBatch, SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
+import type { SegmentBatch, SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { describe, expect, it } from 'vitest';
 import { serverLog, sourceFile } from '../../../test/helpers/texts.ts';
-import { Recorder, readSegment } from '../src/recorder.ts';
+import { type ReadSegments, Recorder, readSegment } from '../src/recorder.ts';
 import { Replica, Work } from './session.ts';
 
 /** What reached the store, and a way to make it fail. */
@@ -22,7 +23,6 @@ function recording(keepsOpenings = false) {
     store,
     clock: { nowMs: () => 0 },
     keepsOpenings,
-    stashId: (_project, id) => `stash of ${id}`,
     onFailure: (_reason, cause) => void failures.push(cause),
   });
   return { batches, failures, recorder, setBroken };
@@ -138,7 +138,7 @@ describe('recording requests', () => {
     if (!segment) throw new Error('no segment');
     recorder.note(request([], { segments: [{ ...segment, directed: 'delete', pruneIds: ['prn_1'] }] }));
     await recorder.flush();
-    expect(batches[0]?.segments[0]?.erase).toEqual(['prn_1', 'stash of a']);
+    expect(batches[0]?.segments[0]?.erase).toEqual(['prn_1', stashId('p', 'a')]);
   });
 
   it('writes a long conversation in batches that count as one request', async () => {

@@ -11,8 +11,6 @@ import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
 import { StoredMarks } from 'mcp-pruner/core/result-marks.ts';
 import { SeenReader } from 'mcp-pruner/core/seen/reader.ts';
 import { DirectiveBook } from 'mcp-pruner/core/segments/directive-book.ts';
-import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
-import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { openaiChat } from 'mcp-pruner/wires/dialects/openai-chat/dialect.ts';
 import { chatBody, type Message, toolTurn } from '../../../test/helpers/chat.ts';
@@ -71,15 +69,13 @@ export class Replica {
     this.store = parts.store ?? openStore(':memory:', clock);
     const { store } = this;
     const onFailure = (reason: string, cause: unknown): void => void this.failures.push(reason, cause);
-    this.recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
+    this.recorder = new Recorder({ store: store.segments, clock, onFailure });
     const flush = (): Promise<void> => this.flush();
     this.gc = new ContextGc({
       store: store.segments,
       events: store,
       clock,
       flush,
-      stashId,
-      verifiedHistoryProject,
       onFailure,
     });
     const onStep = (step: TakenStep): void => void this.steps.push(step);
@@ -93,12 +89,12 @@ export class Replica {
     });
     this.marks = new StoredMarks(store);
     const { answers, marks } = this;
-    const staying = { ...options, marks, stashId };
+    const staying = { ...options, marks };
     const count = (sums: readonly SumGroup[]): void => void this.sums.push(...sums);
     this.books = new ColdBooks({ answers, marks, ledger: store.ledger, clock, count, onFailure });
     const moments = new ColdMoments(answers, () => parts.isLocal === true);
     const cold = (setting: NonNullable<ReplicaParts['cold']>) =>
-      new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, stashId, books: this.books });
+      new ColdStash({ ...options, settingOf: () => setting, moments, answers, marks, books: this.books });
     const find = {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: 2_000_000,

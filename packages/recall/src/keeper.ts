@@ -7,10 +7,9 @@ import type { Directives, DirectivesView, RequestScope } from 'mcp-pruner/core/p
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { messageSegmentId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import type { KeptResult, ResultSink } from './writer.ts';
+import { type KeptResult, type ResultPlace, storeResults } from './writer.ts';
 
-interface ResultKeeperOptions {
-  readonly sink: ResultSink;
+interface ResultKeeperOptions extends ResultPlace {
   readonly clock: Clock;
   /** Used to skip deleted texts. Absent if nothing can be deleted. */
   readonly directives?: Directives;
@@ -166,12 +165,16 @@ export class ResultKeeper implements Observer {
   }
 
   async #write({ request: { scope, conversationId, isOwned }, results }: Portion): Promise<void> {
-    const { sink, directives, clock } = this.#options;
+    const { directives, clock } = this.#options;
     const { project, task } = scope;
     const view = (directives?.known(project) ?? (await directives?.view(project))) || null;
     const kept = results.flatMap((result) => (isDeleted(result, view) ? [] : keptOf(result)));
     if (kept.length === 0) return;
-    await sink.write({ project, task, conversationId, isOwned, atMs: Math.trunc(clock.nowMs()), results: kept });
+    await storeResults(this.#options, {
+      ...{ project, task, conversationId, isOwned },
+      atMs: Math.trunc(clock.nowMs()),
+      results: kept,
+    });
   }
 }
 

@@ -5,7 +5,6 @@ import { packTextLater } from 'mcp-pruner/store/text-codec.ts';
 import { ResultKeeper } from './keeper.ts';
 import { Recall } from './recall.ts';
 import { recallTool } from './tool.ts';
-import { ResultWriter } from './writer.ts';
 
 /**
  * Opens recall: stores tool results, and searches them.
@@ -17,7 +16,9 @@ export function openRecall(
   onHits: (pruneIds: readonly string[]) => void,
 ): RecallGuest {
   const keeper = new ResultKeeper({
-    sink: new ResultWriter({ store, keepsAll: settings.recall === 'on', pack: packTextLater }),
+    store,
+    keepsAll: settings.recall === 'on',
+    pack: packTextLater,
     clock,
     directives: new DirectiveBook(store.segments),
     ttlMs: settings.pruneIdTtlS * 1000,

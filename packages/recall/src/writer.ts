@@ -19,13 +19,7 @@ export interface KeptResult extends Pick<NotedResult, 'ordinal' | 'pruneId' | 't
   readonly hash: string;
 }
 
-/** Stores results so that they can be searched. */
-export interface ResultSink {
-  /** Rejects if the results could not be stored; they are then stored with a later request. */
-  write(kept: KeptResults): Promise<void>;
-}
-
-interface ResultWriterOptions {
+export interface ResultPlace {
   readonly store: { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
   /** If `false`, only results are recorded whose original is already stored (because lines of it were cut). */
   readonly keepsAll: boolean;
@@ -33,34 +27,32 @@ interface ResultWriterOptions {
   readonly pack?: (text: string) => Promise<PackedText>;
 }
 
-/** Stores results, compressed on the thread pool. */
-export class ResultWriter implements ResultSink {
-  readonly #options: ResultWriterOptions;
-
-  constructor(options: ResultWriterOptions) {
-    this.#options = options;
-  }
-
-  async write({ project, task, conversationId, isOwned, atMs, results }: KeptResults): Promise<void> {
-    const { store, keepsAll, pack } = this.#options;
-    const stored = await store.recall.stored(results.map(({ hash }) => hash));
-    const owner = isOwned ? project : undefined;
-    const known = results.filter(({ hash }) => stored.has(hash));
-    const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
-    const packed = await Promise.all(fresh.map(({ text }) => pack?.(text)));
-    // an existing original counts against the quota of the conversation that first stored it
-    const originals: StoreBatch[] = [
-      { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },
-      {
-        decisions: fresh.map(({ text, hash, tool }, i) => ({ packed: packed[i], ...keptText(text, hash, tool) })),
-        ...{ touch: [], conversation: conversationId, owner },
-      },
-    ].filter(({ decisions }) => decisions.length > 0);
-    await store.recall.keep(
-      originals,
-      (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {
-        return { project, task, conversationId, chars: text.length, atMs, ...result };
-      }),
-    );
-  }
+/**
+ * Stores results, compressed on the thread pool.
+ *
+ * @throws StoreUnavailable; the results are then stored with a later request
+ */
+export async function storeResults(
+  { store, keepsAll, pack }: ResultPlace,
+  { project, task, conversationId, isOwned, atMs, results }: KeptResults,
+): Promise<void> {
+  const stored = await store.recall.stored(results.map(({ hash }) => hash));
+  const owner = isOwned ? project : undefined;
+  const known = results.filter(({ hash }) => stored.has(hash));
+  const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
+  const packed = await Promise.all(fresh.map(({ text }) => pack?.(text)));
+  // an existing original counts against the quota of the conversation that first stored it
+  const originals: StoreBatch[] = [
+    { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },
+    {
+      decisions: fresh.map(({ text, hash, tool }, i) => ({ packed: packed[i], ...keptText(text, hash, tool) })),
+      ...{ touch: [], conversation: conversationId, owner },
+    },
+  ].filter(({ decisions }) => decisions.length > 0);
+  await store.recall.keep(
+    originals,
+    (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {
+      return { project, task, conversationId, chars: text.length, atMs, ...result };
+    }),
+  );
 }

@@ -97,22 +97,6 @@ export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
   readonly edited: Uint32Array;
 }
 
-/** A segment of a request without its text. */
-export interface ReadSegment extends SegmentFacts, Pick<SeenSegment, 'directed' | 'pruneIds'> {}
-
-/** `SeenRequest` without texts. */
-export interface ReadSegments extends Omit<SeenRequest, 'segments'> {
-  readonly segments: readonly ReadSegment[];
-}
-
-/** Records the segments of requests. */
-export interface SegmentNotes {
-  /** Extracts facts from a segment; the result holds no text. */
-  read(segment: SeenSegment): ReadSegment;
-  /** Records a request. Returns at once. */
-  note(request: ReadSegments): void;
-}
-
 /** One request to record, or several consecutive ones of a conversation. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;

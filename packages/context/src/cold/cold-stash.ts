@@ -1,5 +1,6 @@
 import type { ResultMarks } from 'mcp-pruner/core/ports/result-marks.ts';
 import type { CollectedRequest, OverTokenBudget } from 'mcp-pruner/core/ports/segments.ts';
+import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import type { StepTaker } from '../collector.ts';
 import { NEWEST_MESSAGES } from '../newest.ts';
 import { oldArguments } from '../old-arguments.ts';
@@ -83,15 +84,15 @@ export class ColdStash implements StepTaker {
       const freed = freedBy(segment);
       if (role !== 'tool' || ordinal >= end || text.length < LEAST_CHARS || freed <= 0) return [];
       if (exempt || directed !== null || stays(segment)) return [];
-      const stashId = this.#options.stashId(scope.project, id);
-      return [{ id, stashId, upTo: ordinal, freed, pruneIds: storedIds(this.#options, scope.project, segment) }];
+      const ownId = stashId(scope.project, id);
+      return [{ id, stashId: ownId, upTo: ordinal, freed, pruneIds: storedIds(scope.project, segment) }];
     });
     old.push(...(await oldArguments(this.#options, over, end)));
     const isFirst = request.segments.every(({ directed }) => directed !== 'aside');
     if (!isMeasured) return { old: withoutReferredTo(old, request.segments), isFirst };
     // other ids may belong to the same text in another conversation as well
-    const measured = await this.#options.marks.putAside(old.map(({ stashId }) => stashId));
-    return { old: old.filter(({ stashId }) => !measured.has(stashId)), isFirst: isFirst && measured.size === 0 };
+    const measured = await this.#options.marks.putAside(old.map((one) => one.stashId));
+    return { old: old.filter((one) => !measured.has(one.stashId)), isFirst: isFirst && measured.size === 0 };
   }
 }
 

@@ -4,7 +4,6 @@ import { isLocalUrl } from 'mcp-pruner/config/warnings.ts';
 import type { ColdReports } from 'mcp-pruner/core/ports/context-gc.ts';
 import type { Collector } from 'mcp-pruner/core/ports/segments.ts';
 import { StoredMarks } from 'mcp-pruner/core/result-marks.ts';
-import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { providerFacts } from 'mcp-pruner/wires/providers/facts.ts';
 import type { StepOptions } from '../take-step.ts';
 import { ColdBooks } from './books.ts';
@@ -48,7 +47,7 @@ export function openCold({ settings, store, clock, failures }: Context, { projec
     flush: () => books.flush(),
     ports: (options) => ({
       sending: (request) => answers.sending(request),
-      cold: new ColdStash({ ...options, settingOf, moments, answers, marks, stashId, books }),
+      cold: new ColdStash({ ...options, settingOf, moments, answers, marks, books }),
     }),
   };
 }

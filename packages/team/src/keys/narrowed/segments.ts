@@ -1,18 +1,14 @@
 import type { ProjectStore } from 'mcp-pruner/core/ports/projects.ts';
 import type { SegmentStore, StoredConversation } from 'mcp-pruner/core/ports/segments.ts';
-
-interface NarrowedSegmentsParts {
-  readonly projects: () => Promise<ProjectStore>;
-  readonly verifiedHistoryProject: (project: string) => string;
-}
+import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 
 /** Segments and directives, narrowed to some projects. Other projects appear empty. */
 export function narrowedSegments(
   unscoped: SegmentStore,
   projects: readonly string[],
-  parts: NarrowedSegmentsParts,
+  stored: () => Promise<ProjectStore>,
 ): SegmentStore {
-  const own = new Set(projects.flatMap((project) => [project, parts.verifiedHistoryProject(project)]));
+  const own = new Set(projects.flatMap((project) => [project, verifiedHistoryProject(project)]));
   // only conversations returned by this object may be passed back: callers cannot forge row ids
   const issued = new WeakSet<StoredConversation>();
   const issue = <T extends StoredConversation>(conversations: readonly T[]): readonly T[] => {
@@ -38,7 +34,7 @@ export function narrowedSegments(
     // excludes prunes that only other projects own
     async prunesOf(rows) {
       const found = await unscoped.prunesOf(rows);
-      const owned = await (await parts.projects()).owned(projects, [...new Set([...found.values()].flat())]);
+      const owned = await (await stored()).owned(projects, [...new Set([...found.values()].flat())]);
       const visible = [...found].map(([row, ids]) => [row, ids.filter((id) => owned.has(id))] as const);
       return new Map(visible.filter(([, ids]) => ids.length > 0));
     },

@@ -52,8 +52,6 @@ function narrowedSettings(unscoped: ProjectSettingsStore, ownProjects: readonly 
 interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
-  /** The core's `verifiedHistoryProject`: project key of conversations with a verified history. */
-  readonly verifiedHistoryProject: (project: string) => string;
 }
 
 /**
@@ -71,7 +69,7 @@ export function narrowedStore(unscoped: Wide, { project }: Viewer, ownProjects: 
     return new Map([...found].filter(([, { pruneId }]) => pruneId !== null && owned.has(pruneId)));
   };
   return {
-    segments: narrowedSegments(store.segments, ownProjects, unscoped),
+    segments: narrowedSegments(store.segments, ownProjects, projects),
     records: narrowedRecords(store.records, ownProjects, project, projects),
     ledger: narrowedLedger(store.ledger, ownProjects),
     projectSettings: narrowedSettings(store.projectSettings, ownProjects),

@@ -8,7 +8,6 @@ import { started } from 'mcp-pruner/base/work.ts';
 import { MCP_RUN } from 'mcp-pruner/core/event-log.ts';
 import type { Ownership } from 'mcp-pruner/core/ownership.ts';
 import type { ProjectStore, Viewer } from 'mcp-pruner/core/ports/projects.ts';
-import { verifiedHistoryProject } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { PrunerError } from 'mcp-pruner/errors/errors.ts';
 import type { HealthReport } from 'mcp-pruner/mcp/tools/health.ts';
 import { admitted, viewerOf } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
@@ -61,7 +60,7 @@ function pageKeys(gate: Gate): PageKeys {
 }
 
 function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer: Viewer, access: PageAccess): Viewing {
-  const wide = { store: parts.store, projects, verifiedHistoryProject };
+  const wide = { store: parts.store, projects };
   return {
     project: viewer.project,
     events: eventsOf(parts.events, viewer.project),
