@@ -35,12 +35,12 @@ const lineStarts = [0, ...[...bundle.matchAll(/\n/g)].map(({ index }) => index +
 const encoded = bundle.slice(bundle.lastIndexOf('base64,') + 'base64,'.length).trim();
 const map = new SourceMap(JSON.parse(Buffer.from(encoded, 'base64').toString('utf8')));
 
-/** The source file of a place in the bundle, from `src/` on; `null` for libraries and the bench itself. */
+/** The source file of a place in the bundle, from `src/` or `packages/` on; `null` for libraries and the bench itself. */
 function fileAt(offset: number): string | null {
   const line = lineStarts.findLastIndex((start) => start <= offset);
   const entry = map.findEntry(line, offset - (lineStarts[line] ?? 0));
   const source = 'originalSource' in entry ? entry.originalSource : '';
-  const [, file = null] = /(?:^|\/)(src\/[^?]+)$/.exec(source) ?? [];
+  const [, file = null] = /(?:^|\/)((?:src|packages\/[^/]+\/src)\/[^?]+)$/.exec(source) ?? [];
   return source.includes('node_modules') ? null : file;
 }
 
