@@ -21,8 +21,8 @@ import { applyEdit, removeEdit } from './edit-text.ts';
 export interface EditOutcome {
   readonly file: string;
   readonly outcome: 'written' | 'unchanged' | 'restored' | 'removed' | 'taken out' | 'nothing to undo';
-  /** The edit of the file that this is about, if it is set up apart from the others. */
-  readonly apart?: Edit['apart'];
+  /** The edit of the file that this is about, if it is set up separately. */
+  readonly feature?: Edit['feature'];
   readonly backup?: string;
 }
 
@@ -50,8 +50,8 @@ interface Before {
 }
 
 /** Infix between file name and hash in the name of a backup. */
-function infixOf({ apart }: Pick<Edit, 'apart'>): string {
-  return `.before-mcp-pruner${apart === undefined ? '' : `.${apart}`}-`;
+function infixOf({ feature }: Pick<Edit, 'feature'>): string {
+  return `.before-mcp-pruner${feature === undefined ? '' : `.${feature}`}-`;
 }
 const NO_FILE = '.none';
 /** Mode of new files, and of files that contain a token. */
@@ -133,7 +133,7 @@ function planWrite(edit: Edit): Planned {
   const next = Buffer.from(applyEdit(textOf(base, file), edit));
   const mode = edit.secret ? PRIVATE_MODE : modeOf(file);
   if (current?.equals(next) && modeOf(file) === mode) {
-    return { outcome: { file, outcome: 'unchanged', apart: edit.apart, backup: earlier?.path }, make: () => {} };
+    return { outcome: { file, outcome: 'unchanged', feature: edit.feature, backup: earlier?.path }, make: () => {} };
   }
   const folders = base === null ? (earlier?.madeFolders ?? missingFolders(dirname(file))) : 0;
   const backup = `${file}${infix}${hashOf(next)}${base === null ? `${NO_FILE}${folders || ''}` : ''}`;
@@ -143,7 +143,7 @@ function planWrite(edit: Edit): Planned {
     replaceFile(file, next, mode);
     if (earlier !== null && earlier.path !== backup) rmSync(earlier.path);
   };
-  return { outcome: { file, outcome: 'written', apart: edit.apart, backup }, make };
+  return { outcome: { file, outcome: 'written', feature: edit.feature, backup }, make };
 }
 
 function planUndo(edit: Edit): Planned {
@@ -152,7 +152,7 @@ function planUndo(edit: Edit): Planned {
   const infix = infixOf(edit);
   const backup = findBackup(file, infix);
   if (backup === null || current === null)
-    return { outcome: { file, outcome: 'nothing to undo', apart: edit.apart }, make: () => {} };
+    return { outcome: { file, outcome: 'nothing to undo', feature: edit.feature }, make: () => {} };
   const touched = hashOf(current) !== backup.writtenHash;
   const next = touched ? takenOut(current, backup, edit, file) : backup.bytes;
   const make = (): void => {
@@ -162,7 +162,7 @@ function planUndo(edit: Edit): Planned {
     if (next === null) removeEmptyFolders(dirname(file), backup.madeFolders);
   };
   const outcome = touched ? 'taken out' : next === null ? 'removed' : 'restored';
-  return { outcome: { file, outcome, apart: edit.apart }, make };
+  return { outcome: { file, outcome, feature: edit.feature }, make };
 }
 
 /** The text to edit: the file without the parts that an earlier edit added. */

@@ -7,8 +7,12 @@ import { tomlString } from './providers.ts';
 type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
 
 /** Comments around our lines, and the one before a line of the user that ours replace. */
-function marksOf({ apart }: TomlEdit): { readonly begin: string; readonly end: string; readonly replaced: string } {
-  const name = apart === undefined ? 'mcp-pruner' : `mcp-pruner ${apart}`;
+function marksOf({ feature }: TomlEdit): {
+  readonly begin: string;
+  readonly end: string;
+  readonly replaced: string;
+} {
+  const name = feature === undefined ? 'mcp-pruner' : `mcp-pruner ${feature}`;
   return { begin: `# >>> ${name} >>>`, end: `# <<< ${name} <<<`, replaced: `# replaced by ${name}: ` };
 }
 

@@ -2,7 +2,7 @@ import { groupBy } from '../engine/group-by.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { parseMarker } from '../engine/text/marker.ts';
 
-interface Kept {
+interface KeptLine {
   readonly line: string;
   /** Position constraint from a preceding placeholder. */
   readonly after: Gap;
@@ -44,8 +44,8 @@ function contentsOf(lines: Lines): string[] {
   return Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1).trimEnd());
 }
 
-function readKept(answer: readonly string[], mayStandIn: (line: string) => boolean): Kept[] {
-  const kept: Kept[] = [];
+function readKept(answer: readonly string[], mayStandIn: (line: string) => boolean): KeptLine[] {
+  const kept: KeptLine[] = [];
   let after: Gap = 'none';
   for (const line of answer) {
     const gap = mayStandIn(line) ? gapOf(line) : null;
@@ -72,7 +72,7 @@ function gapOf(line: string): Gap | null {
 function embed(
   content: readonly string[],
   index: ReadonlyMap<string, readonly number[]>,
-  kept: readonly Kept[],
+  kept: readonly KeptLine[],
 ): number[] | null {
   const latest = latestPlaces(index, kept);
   if (latest === null) return null;
@@ -89,7 +89,7 @@ function embed(
 }
 
 /** The last position of each line that leaves room for the following lines; `null` if they do not fit. */
-function latestPlaces(index: ReadonlyMap<string, readonly number[]>, kept: readonly Kept[]): Int32Array | null {
+function latestPlaces(index: ReadonlyMap<string, readonly number[]>, kept: readonly KeptLine[]): Int32Array | null {
   const latest = new Int32Array(kept.length);
   let behind = Number.POSITIVE_INFINITY;
   for (let k = kept.length - 1; k >= 0; k--) {
@@ -114,7 +114,7 @@ function skipBlank(content: readonly string[], place: number): number {
 /** The position after a gap from which most of the following kept lines match without another gap. */
 function bestPlace(
   content: readonly string[],
-  kept: readonly Kept[],
+  kept: readonly KeptLine[],
   k: number,
   places: readonly number[],
   before: number,
@@ -134,7 +134,7 @@ function bestPlace(
   return best;
 }
 
-function runLength(content: readonly string[], kept: readonly Kept[], k: number, place: number): number {
+function runLength(content: readonly string[], kept: readonly KeptLine[], k: number, place: number): number {
   let run = 0;
   let at = place;
   while (run < LOOK_AHEAD) {

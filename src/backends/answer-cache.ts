@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../core/ports.ts';
-import type { Answer } from './remote-backend.ts';
+import type { LineOpinions } from './remote-backend.ts';
 
 interface CacheOptions {
   readonly clock: Clock;
@@ -10,8 +10,8 @@ interface CacheOptions {
   readonly maxItems: number;
 }
 
-interface Kept {
-  readonly answer: Answer;
+interface CachedAnswer {
+  readonly answer: LineOpinions;
   readonly atMs: number;
 }
 
@@ -21,7 +21,7 @@ const MAX_BYTES = 32 * 1024 * 1024;
 export class AnswerCache {
   readonly #clock: Clock;
   readonly #ttlMs: number;
-  readonly #kept: LRUCache<string, Kept> | null;
+  readonly #kept: LRUCache<string, CachedAnswer> | null;
 
   constructor({ clock, ttlMs, maxItems }: CacheOptions) {
     this.#clock = clock;
@@ -36,7 +36,7 @@ export class AnswerCache {
           });
   }
 
-  get(key: string): Answer | null {
+  get(key: string): LineOpinions | null {
     const kept = this.#kept?.get(key);
     if (!kept) return null;
     const ageMs = this.#clock.nowMs() - kept.atMs;
@@ -45,7 +45,7 @@ export class AnswerCache {
     return null;
   }
 
-  set(key: string, answer: Answer): void {
+  set(key: string, answer: LineOpinions): void {
     this.#kept?.set(key, { answer, atMs: this.#clock.nowMs() });
   }
 }

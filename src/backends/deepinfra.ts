@@ -1,7 +1,7 @@
 import type { ScoreRequest } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { CallFailure, type JsonPoster } from './post-json.ts';
-import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
+import type { CallLimits, LineOpinions, RemoteBackend } from './remote-backend.ts';
 
 /**
  * The scores in a rerank answer, one for each document, from 0 to 1. Accepts one list, a list per query (all queries
@@ -93,7 +93,7 @@ export class DeepInfra implements RemoteBackend {
     return this.#options.apiKey !== null;
   }
 
-  async ask(request: ScoreRequest, limits: CallLimits): Promise<Answer> {
+  async ask(request: ScoreRequest, limits: CallLimits): Promise<LineOpinions> {
     const { endpointUrl, apiKey, maxDocs, poster } = this.#options;
     const lines = splitLines(request.text);
     const goal = request.goal.slice(0, MAX_GOAL_CHARS);

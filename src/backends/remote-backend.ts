@@ -1,6 +1,6 @@
 import type { ScoreRequest } from '../core/ports.ts';
 
-export interface Answer {
+export interface LineOpinions {
   /** See `PruneInput.externalScores`; one per line. */
   readonly opinions: Float64Array;
   /** Number of lines judged by the service itself. */
@@ -28,5 +28,5 @@ export interface RemoteBackend {
    *
    * @throws CallFailure
    */
-  ask(request: ScoreRequest, limits: CallLimits): Promise<Answer>;
+  ask(request: ScoreRequest, limits: CallLimits): Promise<LineOpinions>;
 }

@@ -4,7 +4,7 @@ import { splitLines } from '../engine/text/lines.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { CallFailure } from './post-json.ts';
-import type { Answer, RemoteBackend } from './remote-backend.ts';
+import type { LineOpinions, RemoteBackend } from './remote-backend.ts';
 import { SharedCall } from './shared-call.ts';
 
 /** A failed call, for the log. Contains no text, no address and no credential. */
@@ -112,7 +112,7 @@ export class RemoteScorer implements LineScorer {
     else this.#breaker.cancelled();
   }
 
-  #answered({ opinions, scored, status }: Answer, total: number, latencyMs: number, cached: boolean): Scored {
+  #answered({ opinions, scored, status }: LineOpinions, total: number, latencyMs: number, cached: boolean): Scored {
     const { prefix } = this.#backend;
     const warnings = [...(cached ? ['cache_hit'] : []), ...(total > scored ? [`${prefix}_docs_truncated`] : [])];
     return { scores: opinions, warnings, stats: this.#stats(scored, total, latencyMs, cached, status) };

@@ -1,13 +1,13 @@
 import type { ScoreRequest } from '../core/ports.ts';
 import { CallFailure } from './post-json.ts';
-import type { Answer } from './remote-backend.ts';
+import type { LineOpinions } from './remote-backend.ts';
 
 type Abandoned = 'timeout' | 'cancelled';
 
 /** One call shared by several callers, each with its own time limit. It is aborted when the last caller has left. */
 export class SharedCall {
   readonly #controller = new AbortController();
-  readonly #answer: Promise<Answer>;
+  readonly #answer: Promise<LineOpinions>;
   #waiting = 0;
   /** Why the call was aborted, or `null`. */
   abandoned: Abandoned | null = null;
@@ -15,13 +15,13 @@ export class SharedCall {
   patienceMs = 0;
 
   /** @param start - makes the call; must abort it on the signal */
-  constructor(start: (signal: AbortSignal) => Promise<Answer>) {
+  constructor(start: (signal: AbortSignal) => Promise<LineOpinions>) {
     this.#answer = start(this.#controller.signal);
     this.#answer.catch(() => {}); // remaining callers handle the error
   }
 
   /** @throws CallFailure the call's own failure, or `timeout` or `cancelled` if this caller's wait ended first */
-  wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<Answer> {
+  wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<LineOpinions> {
     this.#waiting++;
     this.patienceMs = Math.max(this.patienceMs, timeoutMs);
     return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { ScoreRequest } from '../core/ports.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { keptLines } from './align.ts';
 import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
-import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
+import type { CallLimits, LineOpinions, RemoteBackend } from './remote-backend.ts';
 
 interface SwePrunerOptions {
   readonly url: string | null;
@@ -34,7 +34,7 @@ export class SwePruner implements RemoteBackend {
     return this.#options.url !== null;
   }
 
-  async ask({ text, goal }: ScoreRequest, limits: CallLimits): Promise<Answer> {
+  async ask({ text, goal }: ScoreRequest, limits: CallLimits): Promise<LineOpinions> {
     const { url, poster } = this.#options;
     const { status, json } = await askSwePruner(poster, { url: url ?? '', code: text, query: goal, ...limits });
     if (reportsError(json)) throw new CallFailure('wrong_shape', status, 'the service reports an error');

@@ -48,7 +48,7 @@ export function compactionHookUndo(client: string, place: ClientPlace): Edit {
 
 function editTo(client: string, place: ClientPlace, value: JsonValue): Edit {
   const file = FILES.get(client)?.(place) ?? '';
-  return { format: 'json', file, apart: 'hook', entries: [{ path: PATH, value, isOwn }] };
+  return { format: 'json', file, feature: 'hook', entries: [{ path: PATH, value, isOwn }] };
 }
 
 function isOwn(hook: JsonValue): boolean {

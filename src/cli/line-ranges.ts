@@ -22,13 +22,13 @@ function parseRanges(text: string): LineRange[] {
 }
 
 /** The target of a call: a prune id or a marker, and the lines from `--lines` or else from the marker. */
-export interface Named extends Pick<PruneReference, 'pruneId'> {
+export interface NamedLines extends Pick<PruneReference, 'pruneId'> {
   /** `null` means the whole text. */
   readonly ranges: readonly LineRange[] | null;
 }
 
 /** @throws UsageError */
-export function namedLines(call: Call): Named {
+export function namedLines(call: Call): NamedLines {
   const { pruneId, range } = readPruneReference(call.positionals[0] ?? '');
   const lines = textOption(call, 'lines');
   if (lines !== undefined && lines !== '') return { pruneId, ranges: parseRanges(lines) };

@@ -25,8 +25,7 @@ import { money } from './words.ts';
 
 const names = clients.map(({ name }) => name);
 
-/** What is set up apart from an agent's addresses, as it is printed. */
-const APART_TITLES: Readonly<Record<NonNullable<Edit['apart']>, string>> = {
+const FEATURE_TITLES: Readonly<Record<NonNullable<Edit['feature']>, string>> = {
   hook: 'hook',
   statusline: 'status line',
   compaction: 'length of a compaction',
@@ -98,7 +97,7 @@ export const setup: Command = {
       .map((edit) => (key === null ? edit : { ...edit, secret: true }));
 
     if (compactAt !== null && purpose !== 'undo') edits.push(compactAtEdit(client.name, place, compactAt));
-    if (purpose === 'undo') undoAll([...edits, ...apartUndos(client, place)], io);
+    if (purpose === 'undo') undoAll([...edits, ...featureUndos(client, place)], io);
     else if (purpose === 'write') report(attempt(writeEdits, edits), io);
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
@@ -135,7 +134,7 @@ function setupApart(call: Call, io: Io, client: Client, purpose: Purpose): numbe
   return 0;
 }
 
-function apartUndos({ name }: Client, place: ClientPlace): Edit[] {
+function featureUndos({ name }: Client, place: ClientPlace): Edit[] {
   return [
     ...(hasCompactionHook(name) ? [compactionHookUndo(name, place)] : []),
     ...(name === 'claude' ? [statusLineUndo(place)] : []),
@@ -146,7 +145,7 @@ function apartUndos({ name }: Client, place: ClientPlace): Edit[] {
 /** Undoes all that was set up for a client, and prints what was there to undo. */
 function undoAll(edits: readonly Edit[], io: Io): void {
   const outcomes = attempt(undoEdits, edits);
-  const undone = outcomes.filter(({ apart, outcome }) => apart === undefined || outcome !== 'nothing to undo');
+  const undone = outcomes.filter(({ feature, outcome }) => feature === undefined || outcome !== 'nothing to undo');
   report(undone, io);
 }
 
@@ -325,8 +324,8 @@ function attempt(work: (edits: readonly Edit[]) => EditOutcome[], edits: readonl
 }
 
 function report(outcomes: readonly EditOutcome[], io: Io): void {
-  for (const { file, outcome, apart, backup } of outcomes) {
-    const part = apart === undefined ? '' : ` (${APART_TITLES[apart]})`;
+  for (const { file, outcome, feature, backup } of outcomes) {
+    const part = feature === undefined ? '' : ` (${FEATURE_TITLES[feature]})`;
     io.out(`${file}${part}: ${outcome}${backup === undefined ? '' : ` (as it was: ${backup})`}\n`);
   }
 }

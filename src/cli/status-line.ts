@@ -52,7 +52,7 @@ export function statusLineUndo(place: ClientPlace): Edit {
 }
 
 function editTo(place: ClientPlace, value: JsonValue): Edit {
-  return { format: 'json', file: settingsFile(place), apart: 'statusline', entries: [{ path: PATH, value }] };
+  return { format: 'json', file: settingsFile(place), feature: 'statusline', entries: [{ path: PATH, value }] };
 }
 
 function commandIn(value: JsonValue): string | null {

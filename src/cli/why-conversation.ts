@@ -28,7 +28,7 @@ interface Outcome {
   readonly whole: string;
 }
 
-interface Step {
+interface StashStep {
   readonly atMs: number;
   readonly results: number;
   /** `budget`, `payoff`, or the reason for the cold cache. */
@@ -52,7 +52,7 @@ interface Explained {
   readonly about: NamedConversation | null;
   readonly requests: number;
   readonly outcomes: readonly Outcome[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly StashStep[];
   readonly summaries: readonly CompactionShown[];
   /** Number of new results left whole, by code, including results without an outcome. */
   readonly leftWhole: Readonly<Record<string, number>>;
@@ -130,7 +130,7 @@ function explain({ name, about }: Titled, events: readonly StoredEvent[]): Omit<
     });
   const steps = events
     .filter(({ kind, payload }) => kind === 'stashed' && STEPS.has(String(payload.by)))
-    .map(({ tsMs, payload }): Step => {
+    .map(({ tsMs, payload }): StashStep => {
       const why = String(payload.why ?? payload.by);
       return { atMs: tsMs, results: Number(payload.segments), why };
     });
@@ -179,7 +179,7 @@ function isoTime(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-function stepLine({ atMs, results, why }: Step, timeOf: (ms: number) => string): string {
+function stepLine({ atMs, results, why }: StashStep, timeOf: (ms: number) => string): string {
   const words = STEP_WORDS[why] ?? why;
   return `${timeOf(atMs)} ${plural(results, 'old result')} put aside: ${printableLine(words)}`;
 }

@@ -44,7 +44,7 @@ export interface Loaded {
   readonly table: SettingTable;
 }
 
-interface Given {
+interface GivenValue {
   readonly value: unknown;
   readonly origin: Origin;
 }
@@ -61,7 +61,7 @@ export function loadSettings(input: LoadInput): Loaded {
   const values: Partial<Record<SettingKey, unknown>> = {};
   const origins: Partial<Record<SettingKey, Origin>> = {};
 
-  const switches = Object.entries(input.switches ?? {}).map(([name, value]): [string, Given] => [
+  const switches = Object.entries(input.switches ?? {}).map(([name, value]): [string, GivenValue] => [
     name,
     { value, origin: { from: 'flag', name: `--${value ? 'enable' : 'disable'}-${name}` } },
   ]);
@@ -157,7 +157,7 @@ function readConfigFile(input: LoadInput): ConfigFile {
   return { path, ...readToml(text, path, input.table.rows) };
 }
 
-function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unknown>): Given | null {
+function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unknown>): GivenValue | null {
   const text = input.flags?.[key];
   return text === undefined ? null : { value: rule.fromText(text.trim()), origin: { from: 'flag', name: `--${flag}` } };
 }
@@ -168,7 +168,7 @@ interface Names {
   readonly rule: Rule<unknown>;
 }
 
-function fromEnv(input: LoadInput, { env = NO_NAMES, rule }: Names): Given | null {
+function fromEnv(input: LoadInput, { env = NO_NAMES, rule }: Names): GivenValue | null {
   for (const name of env) {
     const text = input.env[name]?.trim();
     if (text === undefined || (text === '' && !rule.emptyIsValue)) continue;
@@ -177,13 +177,13 @@ function fromEnv(input: LoadInput, { env = NO_NAMES, rule }: Names): Given | nul
   return null;
 }
 
-function fromFile(file: ConfigFile, { toml = null }: Names): Given | null {
+function fromFile(file: ConfigFile, { toml = null }: Names): GivenValue | null {
   if (toml === null || !file.values.has(toml)) return null;
   return { value: file.values.get(toml), origin: { from: 'file', name: `${file.path}: ${SECTION}.${toml}` } };
 }
 
 /** The value of a setting, completed by fields that are given alone; entries of the value itself win. */
-function withFields(own: Given | null, alone: ReadonlyMap<string, Given>): Given | null {
+function withFields(own: GivenValue | null, alone: ReadonlyMap<string, GivenValue>): GivenValue | null {
   const [first] = alone.values();
   const origin = own?.origin ?? first?.origin;
   if (origin === undefined || (own !== null && !isTable(own.value))) return own;
@@ -192,7 +192,7 @@ function withFields(own: Given | null, alone: ReadonlyMap<string, Given>): Given
 }
 
 /** The list of `enable` with its switches, which win over it. */
-function withSwitches(own: Given | null, switches: ReadonlyMap<string, Given>): Given | null {
+function withSwitches(own: GivenValue | null, switches: ReadonlyMap<string, GivenValue>): GivenValue | null {
   const [first] = switches.values();
   const listed = own?.value ?? [];
   if (first === undefined || !Array.isArray(listed)) return own;
@@ -207,8 +207,8 @@ function fieldsGiven(
   file: ConfigFile,
   { fields = {}, secret, env, invalidEnvFallback }: Setting<unknown>,
   { problems, warnings }: Record<'problems' | 'warnings', string[]>,
-): Map<string, Given> {
-  const given = new Map<string, Given>();
+): Map<string, GivenValue> {
+  const given = new Map<string, GivenValue>();
   for (const [name, field] of Object.entries(fields)) {
     const found = fromEnv(input, field) ?? fromFile(file, field);
     if (found === null) continue;
@@ -223,7 +223,7 @@ function fieldsGiven(
   return given;
 }
 
-function wrongValue({ value, origin }: Given, setting: Pick<Setting<unknown>, 'rule' | 'secret'>): string {
+function wrongValue({ value, origin }: GivenValue, setting: Pick<Setting<unknown>, 'rule' | 'secret'>): string {
   const shown = setting.secret ? '(hidden)' : shownValue(value);
   return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
 }

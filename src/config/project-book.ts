@@ -8,7 +8,7 @@ import type { Settings } from './settings.ts';
 const RETRY_MS = 1_000;
 const NOTHING: ProjectSettings = {};
 
-interface Treated {
+interface ProjectMode {
   readonly enabled: boolean;
   readonly shadow: boolean;
 }
@@ -60,7 +60,7 @@ export class ProjectBook {
   }
 
   /** How a project's requests are handled. The server's kill switch overrides the project's mode. */
-  modeOf(project: string): Treated {
+  modeOf(project: string): ProjectMode {
     const { settings } = this.#options;
     const { mode = settings.mode } = this.of(project);
     return { enabled: settings.enabled && mode !== 'off', shadow: mode === 'shadow' };

@@ -12,8 +12,8 @@ const MAX_BATCH_ANSWER_CHARS = 4_000_000;
 const MAX_RUNNING = 32;
 
 export type RpcRequest = Extract<Message, { kind: 'request' }>;
-export type Answer = Reply | readonly Reply[];
-type Deliver = (answer: Answer) => Promise<void> | void;
+export type Replies = Reply | readonly Reply[];
+type Deliver = (answer: Replies) => Promise<void> | void;
 
 interface ConnectionOptions {
   /** Never rejects. */
@@ -30,7 +30,7 @@ interface Call {
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #calls = new Set<Call>();
-  readonly #turns = new Turns(MAX_RUNNING);
+  readonly #turns = new Semaphore(MAX_RUNNING);
   #closed = false;
 
   constructor(options: ConnectionOptions) {
@@ -44,13 +44,13 @@ export class Connection {
    * @returns the delivered answer, a batch of answers in the order of the requests, or `null` for none (notifications,
    * cancelled calls)
    */
-  receive(text: string, deliver?: Deliver): Promise<Answer | null> {
+  receive(text: string, deliver?: Deliver): Promise<Replies | null> {
     const reading = new LongStep();
     return this.handle(readPayload(text), reading, deliver);
   }
 
   /** Like `receive`, for a text that was parsed in this step. */
-  async handle({ batch, messages }: Payload, reading: LongStep, deliver: Deliver = () => {}): Promise<Answer | null> {
+  async handle({ batch, messages }: Payload, reading: LongStep, deliver: Deliver = () => {}): Promise<Replies | null> {
     const steps = messages.map((message) => this.#take(message)).filter((step) => step !== null);
     if (steps.length === 0) return null;
     await reading.over();
@@ -138,7 +138,7 @@ function jsonChars(reply: Reply): number {
 }
 
 /** A FIFO semaphore. */
-class Turns {
+class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

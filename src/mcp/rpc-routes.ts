@@ -6,7 +6,7 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import type { FailureReporter } from '../base/failures.ts';
 import { PrunerError } from '../errors/errors.ts';
 import { boundedBody } from './bounded-body.ts';
-import type { Answer } from './connection.ts';
+import type { Replies } from './connection.ts';
 import { invalidRequest, type Message, messageText, readPayload } from './envelope.ts';
 import { eraOf, isJson, NEW_ERA, type NewEraMessage, namesVersion } from './era.ts';
 import { readFailure, replyBytes, writeEvent, writeJson } from './http-json.ts';
@@ -20,29 +20,26 @@ import type { ToolContext } from './tool.ts';
 /** Answers up to this size are always written: errors, and answers of most tools. */
 const SMALL_BYTES = 64 * 1024;
 
+/** @returns a function that releases the bytes, or `null` if the budget does not allow an answer of this size */
+type AnswerBudget = (bytes: number) => (() => void) | null;
+
 /**
  * Limits the bytes of answers that clients have not read yet. Each answer stays in memory until its client has read it;
  * all clients share the budget.
+ *
+ * @param maxBytes - maximum number of unread bytes; a larger answer is written only if no other one is pending
  */
-class ByteBudget {
-  readonly #maxBytes: number;
-  #held = 0;
-
-  /** @param maxBytes - maximum number of unread bytes; a larger answer is written only if no other one is pending */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** @returns a function that releases the bytes, or `null` when the budget does not allow an answer of this size */
-  take(bytes: number): (() => void) | null {
-    if (bytes > SMALL_BYTES && this.#held > 0 && this.#held + bytes > this.#maxBytes) return null;
-    this.#held += bytes;
+function answerBudget(maxBytes: number): AnswerBudget {
+  let held = 0;
+  return (bytes) => {
+    if (bytes > SMALL_BYTES && held > 0 && held + bytes > maxBytes) return null;
+    held += bytes;
     let isHeld = true;
     return () => {
-      if (isHeld) this.#held -= bytes;
+      if (isHeld) held -= bytes;
       isHeld = false;
     };
-  }
+  };
 }
 
 export interface RpcRouterDeps {
@@ -66,7 +63,7 @@ const UNREAD_MS = 120_000;
 
 interface Route {
   readonly deps: RpcRouterDeps;
-  readonly room: ByteBudget;
+  readonly takeBytes: AnswerBudget;
   /** Loads the SDK on first use. */
   readonly newEra: () => Promise<NewEraHttp>;
 }
@@ -82,7 +79,7 @@ export function rpcRouter(deps: RpcRouterDeps): Router {
   let newEra: Promise<NewEraHttp> | undefined;
   const route: Route = {
     deps,
-    room: new ByteBudget(maxUnreadBytes ?? MAX_UNREAD_BYTES),
+    takeBytes: answerBudget(maxUnreadBytes ?? MAX_UNREAD_BYTES),
     newEra() {
       newEra ??= import('./new-era.ts').then(({ NewEraHttp }) => new NewEraHttp(deps.server));
       return newEra;
@@ -164,7 +161,7 @@ async function exchangeNewEra(
   const { status } = response;
   if (isJson(response)) {
     const id = message.kind === 'request' ? message.id : null;
-    const refusal = (): Answer => failure(id, toWireError(new PrunerError('answers_not_read')));
+    const refusal = (): Replies => failure(id, toWireError(new PrunerError('answers_not_read')));
     return deliver(route, req, res, { status, body: Buffer.from(await response.arrayBuffer()), unread: refusal });
   }
   res.writeHead(status, Object.fromEntries(response.headers));
@@ -183,13 +180,13 @@ interface JsonAnswer {
   readonly status: number;
   readonly body: Buffer;
   /** Replacement if the budget has no room for this answer. */
-  readonly unread: () => Answer;
+  readonly unread: () => Replies;
 }
 
 /** Writes an answer within the budget, and releases its bytes once the client has read it or disconnected. */
-function deliver({ room }: Route, req: Request, res: Response, { status, body, unread }: JsonAnswer): void {
+function deliver({ takeBytes }: Route, req: Request, res: Response, { status, body, unread }: JsonAnswer): void {
   if (res.destroyed) return;
-  const release = room.take(body.length);
+  const release = takeBytes(body.length);
   if (release === null) {
     send(res, 200, unread());
     return;
@@ -206,12 +203,12 @@ function acceptsOnlyEvents({ headers: { accept = '' } }: Request): boolean {
 }
 
 /** Replaces answers that exceed the budget by errors, one per call. */
-function unread(reply: Answer): Answer {
+function unread(reply: Replies): Replies {
   const failed = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
   return Array.isArray(reply) ? reply.map(failed) : failed(reply as Reply);
 }
 
-function send(res: Response, status: number, reply: Answer): void {
+function send(res: Response, status: number, reply: Replies): void {
   if (!res.destroyed && !res.headersSent) writeJson(res, status, replyBytes(reply));
 }
 

@@ -54,12 +54,6 @@ export interface McpServerOptions {
   readonly caller?: NonNullable<ToolContext['caller']>;
 }
 
-interface Announced {
-  readonly capabilities: JsonObject;
-  readonly serverInfo: { readonly name: string; readonly version: string };
-  readonly instructions?: string;
-}
-
 /** Facts about a client that its messages do not contain. */
 export interface ClientOptions {
   /** Sends notifications between calls; must not throw. Absent if the client cannot receive any. */
@@ -101,7 +95,11 @@ export class McpServer {
     });
   }
 
-  get announced(): Announced {
+  get announced(): {
+    readonly capabilities: JsonObject;
+    readonly serverInfo: { readonly name: string; readonly version: string };
+    readonly instructions?: string;
+  } {
     const { version, instructions, capabilities } = this.#options;
     return {
       capabilities: { tools: { listChanged: false }, ...capabilities },

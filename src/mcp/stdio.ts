@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FailureReporter } from '../base/failures.ts';
-import type { Answer, Connection } from './connection.ts';
+import type { Connection, Replies } from './connection.ts';
 import { invalidRequest, messageText, readPayload } from './envelope.ts';
 import { namesVersion } from './era.ts';
 import { jsonPieces } from './json-pieces.ts';
@@ -152,7 +152,7 @@ function newEraOf(server: McpServer, client: ClientOptions, writer: AnswerWriter
 }
 
 async function answer({ connection, writer, newEra }: Client, bytes: Buffer | null): Promise<void> {
-  const deliver = (answer: Answer): Promise<void> => writer.write(answer);
+  const deliver = (answer: Replies): Promise<void> => writer.write(answer);
   if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
   if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or only a CR
   const text = await messageText(bytes);

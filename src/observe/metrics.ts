@@ -46,14 +46,14 @@ export type Route =
 export type MetricLabel = 'model' | 'project' | 'key';
 
 /** The origin of a request; `''` or absent if unknown. */
-interface Named {
+interface Labelled {
   readonly model: string;
   readonly project?: string | undefined;
   readonly key?: string | undefined;
 }
 
 /** One finished request. Contains counts and names, never a text. */
-export interface RequestSample extends Named {
+export interface RequestSample extends Labelled {
   readonly route: Route;
   /** Status sent to the client; 0 if it disconnected first. */
   readonly status: number;
@@ -88,7 +88,7 @@ export interface PruningSample {
 }
 
 /** A request's result in the ledger; dollars are `null` without a known price. */
-export interface BillSample extends Named {
+export interface BillSample extends Labelled {
   readonly dollars: number | null;
   readonly dollarsWithout: number | null;
   readonly regretDollars: number | null;
@@ -163,7 +163,7 @@ const MAX_VALUES = 50;
 export function createMetrics(options: MetricsOptions): Metrics {
   const { labels = ['model'], maxValues = MAX_VALUES } = options;
   const bounds = labels.map((label) => [label, new BoundedLabels(maxValues)] as const);
-  const labelsOf = (named: Named): LabelValues => {
+  const labelsOf = (named: Labelled): LabelValues => {
     const values: Partial<Record<MetricLabel, string>> = {};
     for (const [label, bound] of bounds) values[label] = bound.of(named[label] ?? '');
     return values;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CallFailure } from '../../src/backends/post-json.ts';
-import type { Answer, RemoteBackend } from '../../src/backends/remote-backend.ts';
+import type { LineOpinions, RemoteBackend } from '../../src/backends/remote-backend.ts';
 import { RemoteScorer } from '../../src/backends/remote-scorer.ts';
 
 /** A backend that answers when the test says so. */
@@ -12,7 +12,7 @@ class HeldBackend implements RemoteBackend {
   readonly configured = true;
   readonly calls: { readonly answer: (scored: number) => void; readonly signal: AbortSignal }[] = [];
 
-  ask(_request: unknown, { signal }: { readonly signal: AbortSignal }): Promise<Answer> {
+  ask(_request: unknown, { signal }: { readonly signal: AbortSignal }): Promise<LineOpinions> {
     return new Promise((resolve, reject) => {
       this.calls.push({ signal, answer: (scored) => resolve({ opinions: new Float64Array(1), scored, status: 200 }) });
       signal.addEventListener('abort', () => setImmediate(() => reject(new CallFailure('cancelled', null))));

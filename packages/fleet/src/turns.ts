@@ -1,10 +1,10 @@
 /** Work that may pause at each yield, so that a long computation does not block the event loop. */
-export type Turns<T> = Generator<undefined, T, undefined>;
+export type Pausable<T> = Generator<undefined, T, undefined>;
 
 const TURN_MS = 4;
 
 /** Runs the work in time slices of a few milliseconds, serving other events in between. */
-export async function inTimeSlices<T>(work: Turns<T>): Promise<T> {
+export async function inTimeSlices<T>(work: Pausable<T>): Promise<T> {
   let endMs = performance.now() + TURN_MS;
   for (;;) {
     const step = work.next();

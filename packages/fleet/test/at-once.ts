@@ -1,7 +1,7 @@
-import type { Turns } from '../src/turns.ts';
+import type { Pausable } from '../src/turns.ts';
 
 /** Runs the work to its end without a pause. */
-export function atOnce<T>(work: Turns<T>): T {
+export function atOnce<T>(work: Pausable<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;

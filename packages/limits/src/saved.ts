@@ -74,15 +74,15 @@ function indexOf(models: readonly string[], model: string): number {
   return Math.max(0, models.indexOf(model));
 }
 
-interface Step {
+interface Movement {
   readonly moved: number;
   /** Weights of the requests since the previous movement, by model. */
   readonly weights: readonly number[];
 }
 
 /** Movements of a window, with the requests between them, while our requests ran. */
-function stepsOf({ requests, movements }: WindowUse, models: readonly string[]): Step[] {
-  const steps: Step[] = [];
+function stepsOf({ requests, movements }: WindowUse, models: readonly string[]): Movement[] {
+  const steps: Movement[] = [];
   let at = 0;
   for (const { endedMs, used, isOurs } of movements) {
     const weights = models.map(() => 0);
@@ -104,7 +104,7 @@ interface Fit {
 }
 
 /** Least squares through the origin. `null` if the weights of two models cannot be distinguished. */
-function regressed(rows: readonly Step[], count: number): Fit | null {
+function regressed(rows: readonly Movement[], count: number): Fit | null {
   if (count === 0) return null;
   const indices = Array.from({ length: count }, (_, i) => i);
   const products = indices.map((i) =>

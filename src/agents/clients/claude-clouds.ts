@@ -3,7 +3,7 @@ import type { ClientCloud } from './client.ts';
 /** Variables read by Claude Code, from its settings file (which takes precedence) and the environment. */
 export type Variables = (name: string) => string;
 
-interface Row {
+interface CloudRow {
   readonly title: string;
   /** Variable that enables the cloud. */
   readonly flag: string;
@@ -23,7 +23,7 @@ const region = (variables: Variables): string =>
   variables('AWS_REGION') || variables('AWS_DEFAULT_REGION') || 'us-east-1';
 
 /** In the order of Claude Code's checks. Source: https://code.claude.com/docs/en/third-party-integrations */
-const rows: readonly Row[] = [
+const rows: readonly CloudRow[] = [
   {
     title: 'Amazon Bedrock',
     flag: 'CLAUDE_CODE_USE_BEDROCK',

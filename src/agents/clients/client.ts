@@ -83,7 +83,7 @@ interface EditOf {
   /** Whether the file contains a token, so that only the user may read it. */
   readonly secret?: boolean;
   /** Name of an edit that is applied and undone independently, with its own backup. */
-  readonly apart?: 'hook' | 'statusline' | 'compaction';
+  readonly feature?: 'hook' | 'statusline' | 'compaction';
 }
 
 export type TomlTable = Readonly<

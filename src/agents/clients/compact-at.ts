@@ -27,13 +27,13 @@ const edits: Readonly<Record<string, (place: ClientPlace, tokens: number) => Edi
       { path: ['autoCompactWindow'], value },
       ...own.map((model): JsonEntry => ({ path: ['modelSettings', model, 'autoCompactWindow'], value })),
     ];
-    return { format: 'json', file, apart: APART, entries };
+    return { format: 'json', file, feature: APART, entries };
   },
   // developers.openai.com/codex/config-reference: model_auto_compact_token_limit
   codex: (place, tokens) => ({
     format: 'toml',
     file: configFile(place),
-    apart: APART,
+    feature: APART,
     replaces: true,
     top: { model_auto_compact_token_limit: tokens },
     tables: {},
@@ -43,7 +43,7 @@ const edits: Readonly<Record<string, (place: ClientPlace, tokens: number) => Edi
     format: 'json',
     file: join(place.homeDir, '.gemini', 'settings.json'),
     comments: true,
-    apart: APART,
+    feature: APART,
     entries: [
       {
         path: ['model', 'compressionThreshold'],

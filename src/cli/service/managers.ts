@@ -18,25 +18,25 @@ export interface ServiceManager {
   /** Throws with instructions if the manager is unavailable. */
   readonly check: (run: RunTool) => void;
   /** Commands that start the service, replacing an older one. */
-  readonly start: readonly Step[];
-  readonly stop: readonly Step[];
+  readonly start: readonly ManagerCommand[];
+  readonly stop: readonly ManagerCommand[];
   /** Commands to run after the file was deleted. */
-  readonly forget: readonly Step[];
-  readonly isRunning: Step;
+  readonly forget: readonly ManagerCommand[];
+  readonly isRunning: ManagerCommand;
   /** Command that shows the log; `null` if the log is in `logFile`. */
-  readonly logs: Step | null;
+  readonly logs: ManagerCommand | null;
   readonly hint: string | null;
 }
 
 /** A command; with `mayFail`, it fails if there is nothing to do. */
-export interface Step {
+export interface ManagerCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly mayFail?: true;
 }
 
-const step = (command: string, ...args: readonly string[]): Step => ({ command, args });
-const optional = (command: string, ...args: readonly string[]): Step => ({ command, args, mayFail: true });
+const step = (command: string, ...args: readonly string[]): ManagerCommand => ({ command, args });
+const optional = (command: string, ...args: readonly string[]): ManagerCommand => ({ command, args, mayFail: true });
 
 export function serviceManager(io: Io): ServiceManager {
   if (io.platform === 'darwin') return launchd(io);
@@ -45,7 +45,7 @@ export function serviceManager(io: Io): ServiceManager {
 
 function systemd({ env, homeDir }: Io): ServiceManager {
   const folder = env.XDG_CONFIG_HOME || join(homeDir, '.config');
-  const systemctl = (...args: readonly string[]): Step => step('systemctl', '--user', ...args);
+  const systemctl = (...args: readonly string[]): ManagerCommand => step('systemctl', '--user', ...args);
   return {
     title: 'systemd',
     file: join(folder, 'systemd/user', `${SERVICE}.service`),

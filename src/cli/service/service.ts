@@ -11,7 +11,7 @@ import { type Call, type Command, configOption, type Io, UsageError } from '../c
 import { readSettings } from '../read-settings.ts';
 import { isProxy, proxyUrl } from '../run/proxy.ts';
 import { envFileText, type ServiceProgram } from './files.ts';
-import { type RunTool, type ServiceManager, type Step, serviceManager } from './managers.ts';
+import { type ManagerCommand, type RunTool, type ServiceManager, serviceManager } from './managers.ts';
 
 const actions = ['install', 'status', 'logs', 'remove'] as const;
 type Action = (typeof actions)[number];
@@ -155,7 +155,7 @@ function environmentOf({ io, loaded }: Job): Record<string, string> {
   return { ...Object.fromEntries(given), ...file };
 }
 
-function perform({ command, args, mayFail = undefined }: Step, run: RunTool): void {
+function perform({ command, args, mayFail = undefined }: ManagerCommand, run: RunTool): void {
   const { code, output } = run(command, args);
   if (code === 0 || mayFail) return;
   const why = code === null ? 'it is not there' : output.trim() || `it ended with code ${code}`;

@@ -75,7 +75,7 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
   const shown = conversation.isShownAgain(files, callKey(call));
   noteEdit(reading, call, first);
   if (message.opaque) return [];
-  const result = resultOf(call, first.name, conversation, shell?.alone);
+  const result = resultOf(call, first.name, conversation, shell?.isWholeOutput);
   const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
   const min = minCharsOf(result, settings);
   return parts.flatMap((source) => {
@@ -172,7 +172,7 @@ export function readTextResult(reading: Reading, { result, text, literal, index 
   const source = message.texts[index];
   if (source) noteEdit(reading, call, source);
   if (candidates.length === 0) return [];
-  const context = resultOf(call, '', conversation, shell?.alone);
+  const context = resultOf(call, '', conversation, shell?.isWholeOutput);
   const min = minCharsOf(context, settings);
   const { facts } = context;
   const factsOf = (path: string | undefined): CallFacts =>

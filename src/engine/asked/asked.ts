@@ -22,7 +22,7 @@ const NAMED_SHARE = 0.02;
  */
 export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): void {
   if (goal === '' || reading.view.n === 0) return;
-  const room = new Room(reading, keep);
+  const room = new GoalQuota(reading, keep);
   for (const lines of literalLines(reading, goal)) room.fill(lines);
   const spans = spansOf(goal);
   const order = orderQuestion(goal);
@@ -42,7 +42,7 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
 }
 
 /** Marks lines until a quarter of the text is kept for the goal. */
-class Room {
+class GoalQuota {
   readonly #reading: Reading;
   readonly #keep: Uint8Array;
   #tokens: number;

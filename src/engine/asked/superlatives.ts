@@ -27,24 +27,25 @@ export interface OrderQuestion {
 }
 
 /** A word on its own: not part of a compound or an identifier. */
-const alone = (words: string): RegExp => new RegExp(`(?<![\\p{L}\\d_.-])(?:${words})(?![\\p{L}\\d_-]|\\.\\p{L})`, 'iu');
+const wholeWords = (words: string): RegExp =>
+  new RegExp(`(?<![\\p{L}\\d_.-])(?:${words})(?![\\p{L}\\d_-]|\\.\\p{L})`, 'iu');
 
-const SLOW = alone(
+const SLOW = wholeWords(
   'slowest|longest(?:[ -]running)?|laggiest|(?:le|la|les) plus (?:lente?s?|longue?s?|long)|(?:langsamste|längste)[nrsm]?|más (?:lent[oa]s?|larg[oa]s?)|mais (?:lent[oa]s?|long[oa]s?|demorad[oa]s?)|più (?:lent[oaie]|lung[oaie]?)|took (?:the )?(?:longest|most time)|took so long',
 );
-const FAST = alone(
+const FAST = wholeWords(
   'fastest|quickest|shortest|(?:le|la|les) plus (?:rapides?|courte?s?)|(?:schnellste|kürzeste)[nrsm]?|más (?:rápid[oa]s?|cort[oa]s?)|mais (?:rápid[oa]s?|curt[oa]s?)|più (?:veloc[ei]|brev[ei])',
 );
-const LARGE = alone(
+const LARGE = wholeWords(
   'largest|biggest|heaviest|bulkiest|fattest|(?:most|so much) (?:space|disk|memory|ram)|(?:le|la|les) plus (?:gros(?:se)?s?|grande?s?|lourde?s?|volumineu(?:x|se)s?)|(?:größte|grösste|schwerste)[nrsm]?|más (?:grandes?|pesad[oa]s?)|mais (?:pesad[oa]s?)|più (?:grand[ei]|pesant[ei])',
 );
-const SMALL = alone(
+const SMALL = wholeWords(
   'smallest|tiniest|lightest|(?:le|la|les) plus (?:petite?s?|légère?s?)|kleinste[nrsm]?|más (?:pequeñ[oa]s?|liger[oa]s?)|mais (?:pequen[oa]s?|leves?)|più (?:piccol[oaie])',
 );
-const MOST = alone(
+const MOST = wholeWords(
   `highest|greatest|most(?! of\\b| likely| probably| recent| important| relevant| common way)|maximum|maximal|max(?![(=_:])|peak(?:s|ed|ing)?|spik(?:e|es|ed|ing)|surg(?:e|es|ed)|outliers?|worst|costliest|priciest|busiest|hottest|fullest|deepest|top \\d{1,3}|top (?!of\\b|level|left|right|bar)\\p{L}+s|record high|jump(?:s|ed)|shot up|(?:le|la|les) plus (?:élevée?s?|haute?s?|chère?s?|cher)|le plus (?:de|d')|pic|pointe|maximale?|(?:höchste|meiste|teuerste|grösste)[nrsm]?|spitze(?:nwert)?|ausreißer|höchstwert|mayor(?:es)?|máxim[oa]s?|pico|más (?:alt[oa]s?|car[oa]s?)|maior(?:es)?|mais (?:alt[oa]s?|car[oa]s?)|maggior[ei]?|massim[oaie]|picco|più (?:alt[oaie]|car[oaie])`,
 );
-const LEAST = alone(
+const LEAST = wholeWords(
   `lowest|least|fewest|minimum|minimal|min(?![(=_:])|cheapest|emptiest|coldest|dip(?:s|ped)?|trough|dropped|bottom \\d{1,3}|(?:le|la|les) plus (?:bas(?:se)?s?|faibles?)|le moins (?:de|d')?|minimale?|(?:niedrigste|wenigste|billigste|geringste)[nrsm]?|menor(?:es)?|mínim[oa]s?|más (?:baj[oa]s?|barat[oa]s?)|mais (?:baix[oa]s?|barat[oa]s?)|minor[ei]?|minim[oaie]|più (?:bass[oaie])`,
 );
 /** Phrases that contain a superlative and ask for none. */
@@ -86,10 +87,10 @@ function limitsIn(text: string): Limit[] {
   );
 }
 
-const FIRST = alone(
+const FIRST = wholeWords(
   `oldest|earliest|first|(?:le|la|les) plus (?:vieux|vieille|anciens?|anciennes?)|premiers?|premières?|(?:älteste|früheste|erste)[nrsm]?|más antigu[oa]s?|primer[oa]?s?|mais antig[oa]s?|primeir[oa]s?|più vecchi[oae]?|prim[oai]`,
 );
-const LAST = alone(
+const LAST = wholeWords(
   `newest|latest|most recent(?:ly)?|youngest|last|final|(?:le|la|les) plus récente?s?|derniers?|dernières?|(?:neueste|jüngste|letzte)[nrsm]?|más recientes?|últim[oa]s?|mais recentes?|più recent[ei]|ultim[oaie]`,
 );
 const BEHIND = new RegExp(

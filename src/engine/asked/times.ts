@@ -48,7 +48,7 @@ const NEAR =
 const PART_OF_CLOCK = /^[\sT,]{0,3}(?:(?:at|um|à|a las?|às)\s)?$/i;
 
 /** A clock of the goal with what stands before it. */
-interface Named extends FoundClock {
+interface NamedClock extends FoundClock {
   /** Number of seconds that it covers. */
   readonly covers: number;
 }
@@ -71,7 +71,7 @@ export function spansOf(goal: string): TimeSpan[] {
   return spans;
 }
 
-function joined(one: Named, other: Named): TimeSpan {
+function joined(one: NamedClock, other: NamedClock): TimeSpan {
   const isDays = one.second < 0 && other.second < 0;
   return {
     day: one.day ?? other.day,
@@ -82,7 +82,7 @@ function joined(one: Named, other: Named): TimeSpan {
   };
 }
 
-function spanOf(one: Named, before: string): TimeSpan {
+function spanOf(one: NamedClock, before: string): TimeSpan {
   const { day, zone } = one;
   const bare = { day, lastDay: day, zone };
   if (one.second < 0) return { ...bare, from: 0, to: DAY_END };
@@ -93,8 +93,8 @@ function spanOf(one: Named, before: string): TimeSpan {
 }
 
 /** The clocks of a goal in order; a time has the date beside it, or the only date of the goal. */
-function namedClocks(goal: string): Named[] {
-  const found: Named[] = clocksIn(goal, MOST_CLOCKS).map((clock) => ({
+function namedClocks(goal: string): NamedClock[] {
+  const found: NamedClock[] = clocksIn(goal, MOST_CLOCKS).map((clock) => ({
     ...clock,
     covers:
       clock.second < 0
@@ -117,8 +117,8 @@ function namedClocks(goal: string): Named[] {
   const times = found.filter(({ second }) => second >= 0);
   if (times.length === 0) return days;
   const only = found.filter(({ day }) => day !== null);
-  const used = new Set<Named>();
-  const dated = times.map((time): Named => {
+  const used = new Set<NamedClock>();
+  const dated = times.map((time): NamedClock => {
     if (time.day !== null) return time;
     const beside =
       days.find(({ start, end }) => distance(start, end, time) <= BESIDE) ?? (only.length === 1 ? only[0] : undefined);

@@ -84,7 +84,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   const text = goal.slice(0, MAX_GOAL_CHARS);
   const title = text.indexOf('\n') < 0 ? text.length : text.indexOf('\n');
   const compounds = compoundsOf(text);
-  const found = new Map<number, Found>();
+  const found = new Map<number, CountedTerm>();
   let next = 0;
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
     if (STOP.has(hash) || found.size >= MAX_FOUND) return;
@@ -105,7 +105,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   return terms.sort((a, b) => b.weight - a.weight).slice(0, MAX_TERMS);
 }
 
-interface Found extends GoalTerm {
+interface CountedTerm extends GoalTerm {
   count: number;
   emphasis: number;
   weight: number;
@@ -115,7 +115,7 @@ interface Found extends GoalTerm {
   readonly compounds: string[];
 }
 
-function newTerm(hash: number, word: string): Found {
+function newTerm(hash: number, word: string): CountedTerm {
   return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 

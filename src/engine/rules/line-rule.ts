@@ -7,14 +7,14 @@ export interface LineRule<Name extends string = string> {
    * Keeps the pattern out of merged ones. Used if its beginning is expensive to find: it is tried only on lines with
    * its required words.
    */
-  readonly apart?: boolean;
+  readonly unmerged?: boolean;
 }
 
-/** Merges patterns with equal name, flags and `apart`. */
+/** Merges patterns with equal name, flags and `unmerged`. */
 export function mergeRules<Name extends string>(rules: readonly LineRule<Name>[]): LineRule<Name>[] {
   const merged = new Map<string, { name: Name; flags: string; sources: string[] }>();
-  for (const { name, pattern, apart = false } of rules) {
-    const key = `${name}/${pattern.flags}/${apart}`;
+  for (const { name, pattern, unmerged = false } of rules) {
+    const key = `${name}/${pattern.flags}/${unmerged}`;
     const group = merged.get(key) ?? { name, flags: pattern.flags, sources: [] };
     group.sources.push(pattern.source);
     merged.set(key, group);

@@ -42,7 +42,7 @@ const FILE_GAIN = 2;
 const K1 = 0.3;
 const B = 0.9;
 
-interface Found extends ScannedText {
+interface CountedText extends ScannedText {
   /** Occurrences per term, as a word and within words. */
   readonly words: Uint8Array;
   readonly parts: Uint8Array;
@@ -61,8 +61,8 @@ export class TextScan {
   readonly #isAscii: readonly boolean[];
   readonly #hashes: readonly number[];
   readonly #files: readonly string[];
-  readonly #found: Found[] = [];
-  readonly #filtered = new Map<number, Found>();
+  readonly #found: CountedText[] = [];
+  readonly #filtered = new Map<number, CountedText>();
   #results = 0;
   #chars = 0;
 
@@ -121,7 +121,7 @@ export class TextScan {
     return this.#found.every(({ words }) => !words.some(Boolean));
   }
 
-  #begin({ id, path, about, chars }: ScannedText): Found {
+  #begin({ id, path, about, chars }: ScannedText): CountedText {
     this.#results++;
     this.#chars += chars;
     const words = new Uint8Array(this.#terms.length);
@@ -160,7 +160,7 @@ export class TextScan {
   }
 
   /** The texts with their scores, best first. */
-  #ranking(): { readonly of: Found; readonly score: number }[] {
+  #ranking(): { readonly of: CountedText; readonly score: number }[] {
     const meanChars = this.#meanChars();
     const counts = this.#terms.map((_, i) => this.#withTerm(i));
     const weights = this.#terms.map((term, i) =>

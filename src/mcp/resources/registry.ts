@@ -64,7 +64,7 @@ const MAX_READ = 10_000;
 /** Poll interval for entries of other processes. */
 const POLL_MS = 250;
 
-interface Found {
+interface ResourceTarget {
   readonly kind: OfferedKind;
   readonly id: string;
 }
@@ -210,19 +210,19 @@ export class Resources {
     }));
   }
 
-  async #lastSeq({ kind, id }: Found): Promise<number> {
+  async #lastSeq({ kind, id }: ResourceTarget): Promise<number> {
     await this.#options.flush();
     const { records } = this.#options;
     return kind === 'run_events' ? records.lastSeqOfRun(id) : records.lastSeqOfChild(id);
   }
 
-  async #entries({ kind, id }: Found, fromSeq: number, limit: number): Promise<Entry[]> {
+  async #entries({ kind, id }: ResourceTarget, fromSeq: number, limit: number): Promise<Entry[]> {
     const { store, records } = this.#options;
     if (kind === 'run_events') return (await store.events({ runId: id, fromSeq, limit })).map(runEvent);
     return (await records.childLogs({ childId: id, fromSeq, limit })).map(childLogEntry);
   }
 
-  async #newest(found: Found): Promise<Entry[]> {
+  async #newest(found: ResourceTarget): Promise<Entry[]> {
     const events = await this.#entries(found, 0, MAX_READ);
     while (events.length >= MAX_READ) {
       const more = await this.#entries(found, (events.at(-1)?.seq ?? 0) + 1, MAX_READ);
@@ -265,7 +265,7 @@ function snapshotPayload(pruneId: string, { decision, createdAtMs, expiresAtMs }
   };
 }
 
-function find(uri: string, { startedBy }: ResourcesOptions): Found {
+function find(uri: string, { startedBy }: ResourcesOptions): ResourceTarget {
   const name = parseUri(uri);
   if (name === null) throw unknown(uri);
   const { kind, id } = name;
@@ -284,7 +284,7 @@ function isOfPart(name: ResourceName): name is PartName {
   return !['run_events', 'child_logs'].includes(name.kind) && (name.kind !== 'snapshot' || name.part !== undefined);
 }
 
-function watchable(uri: string, options: ResourcesOptions): Found {
+function watchable(uri: string, options: ResourcesOptions): ResourceTarget {
   const name = parseUri(uri);
   if (name !== null && isOfPart(name))
     throw wrongKind(uri, name.kind, 'Use events_watch or bb_watch for graphs and the blackboard.');

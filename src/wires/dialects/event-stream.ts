@@ -38,11 +38,11 @@ export class EventStream {
     if (this.#broken || skipped === chunk.length) return;
     this.#pieces.push(chunk.subarray(skipped));
     this.#size += chunk.length - skipped;
-    if (this.#size >= this.#wanted()) this.#take();
+    if (this.#size >= this.#bytesNeeded()) this.#take();
   }
 
   /** Number of bytes needed before something can be read. */
-  #wanted(): number {
+  #bytesNeeded(): number {
     const [first] = this.#pieces;
     return first && first.length >= 4 ? Math.min(first.readUInt32BE(0), MAX_KEPT_BYTES) : PRELUDE_BYTES;
   }

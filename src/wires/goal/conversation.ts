@@ -2,7 +2,7 @@ import type { RecoveredLines } from '../transcript/shell-recovery.ts';
 import type { ToolCall } from '../transcript/tools.ts';
 import {
   type CallInContext,
-  type Kept,
+  type KeptConversation,
   MAX_ANSWER_CHARS,
   MAX_KEPT_ARGS,
   MAX_KEPT_CALLS,
@@ -127,7 +127,7 @@ export class Conversation {
       recovered: this.#recovered.length > 0 ? this.#recovered : undefined,
       warns: this.#warnsSince !== undefined || undefined,
       naming: this.#namingWords !== this.#userWords || this.#plan !== '' ? [this.#namingWords, this.#plan] : undefined,
-    } satisfies Kept);
+    } satisfies KeptConversation);
   }
 
   /** Equivalent to `fromText(toText())`, but shares data with this one. */
@@ -151,7 +151,7 @@ export class Conversation {
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
-      const kept = JSON.parse(text) as Kept;
+      const kept = JSON.parse(text) as KeptConversation;
       const {
         id,
         asked,

@@ -9,7 +9,7 @@ export interface CallInContext extends ToolCall {
 }
 
 /** The part of a conversation that is stored with a model answer. Calls are ordered, oldest first. */
-export interface Kept {
+export interface KeptConversation {
   readonly id: string;
   readonly asked: string;
   /** Absent if stored by an older version. */

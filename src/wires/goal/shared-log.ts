@@ -4,7 +4,7 @@ interface Entry<T> {
 }
 
 /** Storage shared by several logs, each up to its own length, with the positions of each key. */
-interface Room<T> {
+interface SharedEntries<T> {
   readonly entries: Entry<T>[];
   readonly places: Map<string, number[]>;
 }
@@ -14,11 +14,11 @@ interface Room<T> {
  * others that continue from the same point copy them.
  */
 export class SharedLog<T> {
-  #room: Room<T>;
+  #room: SharedEntries<T>;
   #from: number;
   #to: number;
 
-  constructor(room: Room<T> = { entries: [], places: new Map() }, from = 0, to = 0) {
+  constructor(room: SharedEntries<T> = { entries: [], places: new Map() }, from = 0, to = 0) {
     this.#room = room;
     this.#from = from;
     this.#to = to;

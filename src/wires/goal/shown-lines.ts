@@ -57,7 +57,7 @@ export function isIndexed({ hash, from, end }: LineHashes, line: number): boolea
 }
 
 /** Storage shared by several indexes, each up to its own length. */
-interface Room {
+interface SharedIndex {
   readonly entries: ShownEntry[];
   /** Number of postings after each entry. */
   readonly ends: number[];
@@ -69,7 +69,14 @@ interface Room {
   readonly newest: Map<number, number>;
 }
 
-const emptyRoom = (): Room => ({ entries: [], ends: [], entryOf: [], lineOf: [], previous: [], newest: new Map() });
+const emptyRoom = (): SharedIndex => ({
+  entries: [],
+  ends: [],
+  entryOf: [],
+  lineOf: [],
+  previous: [],
+  newest: new Map(),
+});
 
 /** Maximum number of indexed lines and of texts per conversation. Later texts are no longer indexed. */
 const MAX_POSTINGS = 200_000;
@@ -80,7 +87,7 @@ const MAX_ENTRIES = 20_000;
  * first index to append does so in place; others that continue from the same point with other texts copy them.
  */
 export class ShownLines {
-  #room: Room;
+  #room: SharedIndex;
   #size: number;
   /** Texts before this one were replaced by a summary of the provider. */
   #floor = 0;
@@ -175,7 +182,7 @@ export class ShownLines {
   #copy(): void {
     const { entries, ends, entryOf, lineOf, previous } = this.#room;
     const postings = this.#postings;
-    const room: Room = {
+    const room: SharedIndex = {
       entries: entries.slice(0, this.#size),
       ends: ends.slice(0, this.#size),
       entryOf: entryOf.slice(0, postings),

@@ -1,5 +1,5 @@
 import { parsed } from '../json/value.ts';
-import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
+import { callFacts, FILE_KEYS, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** A line range of a file, 1-based and inclusive; 0 for an unspecified bound. */
 export interface FileLines {
@@ -9,7 +9,6 @@ export interface FileLines {
 
 const EDIT_NAME =
   /(?:^|[^a-z])(?:write|edit|multiedit|replace|patch|create|insert|update|apply|modify|rename|move|delete|remove|append)(?:$|[^a-z])/i;
-const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path', 'file', 'filename', 'target_file'];
 const START_KEYS = ['start_line', 'startLine', 'line_start', 'start', 'offset', 'from_line'];
 const END_KEYS = ['end_line', 'endLine', 'line_end', 'end', 'to_line'];
 const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\s"\\]{1,500})/gm;
@@ -28,9 +27,9 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   const command = innerCommand(stringOf(args, ['command', 'cmd', 'script']));
   const verb = fileVerb(args);
   if (verb === 'look') return [];
-  const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';
+  const path = verb === 'change' ? stringOf(args, FILE_KEYS) : '';
   // a single word together with a path is the tool's operation, not a shell program
-  const isWord = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
+  const isWord = /^\w+$/.test(command) && stringOf(args, FILE_KEYS) !== '';
   const files = path !== '' ? [path] : command === '' || isWord ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);
 }
@@ -38,7 +37,7 @@ export function editedFiles(call: ToolCall | undefined): string[] {
 function editedByTool({ name, args: text }: ToolCall, args: Readonly<Record<string, unknown>> | null): string[] {
   const spaced = name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').replaceAll(/[_.-]+/g, ' ');
   if (!EDIT_NAME.test(spaced)) return [];
-  const path = stringOf(args, PATH_KEYS);
+  const path = stringOf(args, FILE_KEYS);
   return path === '' ? patched(args ? stringOf(args, ['input', 'patch', 'diff']) : text) : [path];
 }
 
@@ -108,7 +107,7 @@ export function withWindowFile<Call extends ToolCall>(call: Call, result: string
   if (!movesWindow(call)) return call;
   const [, path] = WINDOW_HEADER.exec(result.slice(0, MAX_HEADER_CHARS)) ?? [];
   const args = path === undefined ? null : parseArgs(call.args);
-  return args === null || stringOf(args, PATH_KEYS) !== ''
+  return args === null || stringOf(args, FILE_KEYS) !== ''
     ? call
     : { ...call, args: JSON.stringify({ ...args, path }) };
 }

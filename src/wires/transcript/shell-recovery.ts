@@ -12,7 +12,7 @@ export interface RecoveredLines {
 /** A shell command that recovers originals: `mcp-pruner recover`, `why` or `recall`. */
 interface ShellRecovery {
   /** Whether the output contains nothing else, except for the effect of filters behind a pipe. */
-  readonly alone: boolean;
+  readonly isWholeOutput: boolean;
   /** The originals named in the command; `recall` names none. */
   readonly lines: readonly RecoveredLines[];
 }
@@ -58,7 +58,7 @@ export function shellRecovery(call: ToolCall | undefined): ShellRecovery | null 
     return (named.length > 0 ? named : everywhere).map((pruneId) => ({ pruneId, ranges }));
   });
   return {
-    alone: alone || found.some(({ program }) => IN_OWN_WORDS.has(program)),
+    isWholeOutput: alone || found.some(({ program }) => IN_OWN_WORDS.has(program)),
     lines: lines.slice(0, MOST_NAMED),
   };
 }

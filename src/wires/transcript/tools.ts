@@ -18,7 +18,8 @@ export interface CallFacts {
   readonly said: string;
 }
 
-const PATH_KEYS = [
+/** Arguments with the file that a call reads or changes. */
+export const FILE_KEYS = [
   'path',
   'file_path',
   'filePath',
@@ -27,8 +28,8 @@ const PATH_KEYS = [
   'file',
   'filename',
   'target_file',
-  'target',
 ];
+const PATH_KEYS = [...FILE_KEYS, 'target'];
 const COMMAND_KEYS = ['command', 'cmd', 'script', 'code', 'commands'];
 const QUERY_KEYS = [
   'pattern',

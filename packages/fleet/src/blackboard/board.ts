@@ -2,7 +2,7 @@ import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
 import { type BoardEntry, type BoardEvent, type BoardEvents, type BoardWrite, type Caller, eventOf } from '../ports.ts';
 import type { BoardStore } from '../tables/board.ts';
-import { inTimeSlices, nextTurn, type Turns } from '../turns.ts';
+import { inTimeSlices, nextTurn, type Pausable } from '../turns.ts';
 
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
@@ -35,7 +35,7 @@ export function normaliseTags(tags: readonly string[]): string[] {
  *
  * @throws ValueError for the first value that is too large or too deep
  */
-export function* valueTexts(values: readonly unknown[]): Turns<string[]> {
+export function* valueTexts(values: readonly unknown[]): Pausable<string[]> {
   let total = 0;
   const texts: string[] = [];
   for (const [index, value] of values.entries()) {

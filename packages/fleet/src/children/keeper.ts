@@ -10,7 +10,7 @@ import { OutputReader } from './output.ts';
 import { type ChildRecords, childEvent, limitReported, meta } from './records.ts';
 import { type ChildrenOptions, hasEnded, isActive, type StartSpec } from './spec.ts';
 
-export interface Live {
+export interface LiveChild {
   /**
    * Record at the start of monitoring. The token does not change while the child runs; the pid is `null` if our process
    * was not started yet.
@@ -34,7 +34,7 @@ export class Keeper {
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
   readonly #folders: ChildFolders;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Map<string, LiveChild>();
   readonly #byToken = new Map<string, string>();
   readonly #ending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -87,7 +87,7 @@ export class Keeper {
     secrets: readonly string[],
     positions: { readonly stdout: number; readonly stderr: number },
     isOurs: boolean,
-  ): Live {
+  ): LiveChild {
     const { childId, tokenHash } = record;
     const folder = this.#folders.of(childId);
     const readers = (['stdout', 'stderr'] as const).map(
@@ -95,7 +95,7 @@ export class Keeper {
         new OutputReader({ file: join(folder, stream), stream, position: positions[stream], secrets, tokenHash }),
     );
     this.forget(childId);
-    const live: Live = { record, readers, isOurs, load: new LoadWatch(), limitTimer: undefined };
+    const live: LiveChild = { record, readers, isOurs, load: new LoadWatch(), limitTimer: undefined };
     this.#live.set(childId, live);
     if (tokenHash !== null) this.#byToken.set(tokenHash, childId);
     return live;
@@ -108,7 +108,7 @@ export class Keeper {
     this.#live.delete(childId);
   }
 
-  async ended(live: Live, exitCode: number | null, signal: string | null, state?: ChildState): Promise<void> {
+  async ended(live: LiveChild, exitCode: number | null, signal: string | null, state?: ChildState): Promise<void> {
     const { childId } = live.record;
     if (this.#live.get(childId) !== live) return;
     await this.#readOutput(live, true).catch((cause: unknown) => this.#failed('output', cause));
@@ -217,7 +217,7 @@ export class Keeper {
     if (pid === null || this.#options.processes.startOf(pid) !== processStart) await this.ended(live, null, null);
   }
 
-  async #readOutput(live: Live, isLast: boolean): Promise<void> {
+  async #readOutput(live: LiveChild, isLast: boolean): Promise<void> {
     const { store, clock } = this.#options;
     for (let again = true; again; ) {
       const reads = live.readers.map((reader) => reader.read(clock.nowMs(), isLast));
@@ -228,7 +228,7 @@ export class Keeper {
     }
   }
 
-  async #checkLimits(live: Live): Promise<void> {
+  async #checkLimits(live: LiveChild): Promise<void> {
     const { processes, clock, store } = this.#options;
     const record = await store.children.get(live.record.childId);
     if (record === null) return;

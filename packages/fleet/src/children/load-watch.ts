@@ -5,7 +5,7 @@ const SECOND_MS = 1_000;
 const CPU_WINDOW_S = 10;
 const CPU_MEANS = 3;
 
-export interface Passed {
+export interface ExceededLimit {
   readonly key: 'memory_mb' | 'cpu_percent';
   readonly used: number;
 }
@@ -16,7 +16,7 @@ export class LoadWatch {
   #seconds = 0;
   #meansAbove = 0;
 
-  passed({ memory_mb, cpu_percent }: Limits, load: GroupLoad): Passed | null {
+  passed({ memory_mb, cpu_percent }: Limits, load: GroupLoad): ExceededLimit | null {
     if (memory_mb !== undefined && load.memoryMb > memory_mb) return { key: 'memory_mb', used: load.memoryMb };
     if (cpu_percent === undefined) return null;
     if (this.#seconds === 0) this.#windowStartMs = load.cpuMs;

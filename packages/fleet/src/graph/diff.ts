@@ -1,5 +1,5 @@
 import { createPatch, type Operation } from 'rfc6902';
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import { compareEdges, compareNodes, type GraphDocument, sameElement } from './model.ts';
 
 export type PatchOperation = Operation;
@@ -24,7 +24,7 @@ const STRIDE = 256;
  * The patch that turns one graph into another. Sorted lists are merged here; the library only compares single elements,
  * because its running time is quadratic in list length.
  */
-export function* diffGraphs(from: GraphDocument, to: GraphDocument): Turns<GraphDiff> {
+export function* diffGraphs(from: GraphDocument, to: GraphDocument): Pausable<GraphDiff> {
   const name: PatchOperation[] = from.name === to.name ? [] : [{ op: 'replace', path: '/name', value: to.name }];
   const metadata = under('/metadata', from.metadata, to.metadata);
   const half = (MAX_PATCH_OPERATIONS - RESERVE) / 2;
@@ -48,7 +48,7 @@ function* diffList<Element extends object>(
   to: readonly Element[],
   compare: (a: Element, b: Element) => number,
   atMost: number,
-): Turns<PatchOperation[]> {
+): Pausable<PatchOperation[]> {
   const patch: PatchOperation[] = [];
   let [old, index] = [0, 0];
   for (let steps = 0; ; steps++) {

@@ -1,4 +1,4 @@
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import type { Attributes, Scalar } from './input.ts';
 import { findNode, type GraphDocument, type GraphEdge } from './model.ts';
 
@@ -14,7 +14,7 @@ export interface Violation {
 const STRIDE = 256;
 
 /** Violations of the rules enabled in a graph's metadata, in a fixed order. */
-export function* violationsOf(document: GraphDocument): Turns<Violation[]> {
+export function* violationsOf(document: GraphDocument): Pausable<Violation[]> {
   const { metadata } = document;
   const found: Violation[] = [];
   if (isAcyclic(metadata)) found.push(...(yield* cycles(document)));
@@ -67,7 +67,7 @@ function brokenEdges(
 }
 
 /** Nodes with more edges than their own limit or else the graph's limit. */
-function* degrees({ nodes, edges, metadata }: GraphDocument): Turns<Violation[]> {
+function* degrees({ nodes, edges, metadata }: GraphDocument): Pausable<Violation[]> {
   const found: Violation[] = [];
   const sides = [
     ['max_in_degree', 'to', 'E-IN-DEGREE', 'incoming'],
@@ -95,7 +95,7 @@ function limitOf(value: Scalar | undefined): number | null {
 }
 
 /** Cycles: strongly connected components, by Tarjan's algorithm without recursion. */
-function* cycles({ nodes, edges }: GraphDocument): Turns<Violation[]> {
+function* cycles({ nodes, edges }: GraphDocument): Pausable<Violation[]> {
   const targets: number[][] = nodes.map(() => []);
   const loops = new Set<number>();
   for (const [index, { from, to }] of edges.entries()) {
@@ -116,7 +116,7 @@ function* cycles({ nodes, edges }: GraphDocument): Turns<Violation[]> {
     }));
 }
 
-function* connectedComponents(targets: readonly (readonly number[])[]): Turns<number[][]> {
+function* connectedComponents(targets: readonly (readonly number[])[]): Pausable<number[][]> {
   const order = new Int32Array(targets.length).fill(-1);
   const low = new Int32Array(targets.length);
   const onStack = new Uint8Array(targets.length);

@@ -1,4 +1,4 @@
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import type { Attributes, EdgeInput, GraphDescriptor, NodeInput } from './input.ts';
 
 export interface GraphNode {
@@ -117,7 +117,7 @@ export function edgeOf({ from, to, label, weight, attributes = {} }: EdgeInput):
  *
  * @throws GraphShapeError for a duplicate node, a duplicate edge or an edge to a missing node; GraphSizeError
  */
-export function* documentOf(descriptor: GraphDescriptor): Turns<GraphDocument> {
+export function* documentOf(descriptor: GraphDescriptor): Pausable<GraphDocument> {
   const { name = DEFAULT_NAME, metadata = {} } = descriptor;
   const ids = new Set<string>();
   const nodes: GraphNode[] = [];
@@ -175,7 +175,7 @@ export function normalisedGraph(document: GraphDocument, graphId: string, versio
 }
 
 /** Whether two graphs are equal. Identical objects are not compared further. */
-export function* sameDocument(a: GraphDocument, b: GraphDocument): Turns<boolean> {
+export function* sameDocument(a: GraphDocument, b: GraphDocument): Pausable<boolean> {
   if (a === b) return true;
   if (a.name !== b.name || a.nodes.length !== b.nodes.length || a.edges.length !== b.edges.length) return false;
   if (!sameElement(a.metadata, b.metadata)) return false;

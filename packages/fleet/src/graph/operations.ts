@@ -1,4 +1,4 @@
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import type { EdgeInput, GraphOperation, NodeInput, Scalar } from './input.ts';
 import {
   checkAttributes,
@@ -49,7 +49,7 @@ interface Draft {
  * @throws GraphOperationError for an edge to a missing node, a rename to an existing id, and an invalid label or
  * weight; GraphSizeError
  */
-export function* applyOperations(document: GraphDocument, operations: readonly GraphOperation[]): Turns<Applied> {
+export function* applyOperations(document: GraphDocument, operations: readonly GraphOperation[]): Pausable<Applied> {
   const draft: Draft = { nodes: [...document.nodes], edges: [...document.edges] };
   const applied: GraphMutationRecord[] = [];
   for (const [index, operation] of operations.entries()) {

@@ -1,6 +1,6 @@
 import { applyPatch, type Operation } from 'rfc6902';
 import { z } from 'zod';
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import {
   attributes,
   type EdgeInput,
@@ -32,7 +32,7 @@ const STRIDE = 16;
  *
  * @throws GraphPatchError for a failed `test`, a missing path, and an invalid resulting graph; GraphSizeError
  */
-export function* patchGraph(document: GraphDocument, patch: readonly Operation[]): Turns<GraphDocument> {
+export function* patchGraph(document: GraphDocument, patch: readonly Operation[]): Pausable<GraphDocument> {
   const copy = yield* copyOf(document);
   let copiedChars = 0;
   for (const [index, operation] of patch.entries()) {
@@ -70,7 +70,7 @@ function namesPrototype(operation: Operation): boolean {
   return pathsOf(operation).some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
 }
 
-function* copyOf({ name, metadata, nodes, edges }: GraphDocument): Turns<object> {
+function* copyOf({ name, metadata, nodes, edges }: GraphDocument): Pausable<object> {
   const copied = function* <Element extends { readonly attributes: object }>(list: readonly Element[]) {
     const copies: Element[] = [];
     for (const element of list) {
@@ -98,7 +98,7 @@ const headShape = z.strictObject({
   edges: z.array(z.unknown()),
 });
 
-function* asGraph(value: object): Turns<GraphDocument> {
+function* asGraph(value: object): Pausable<GraphDocument> {
   const head = headShape.safeParse(value);
   if (!head.success) throw notAGraph('', head.error);
   const descriptor: GraphDescriptor = {
@@ -119,7 +119,7 @@ function* read<Element extends NodeInput | EdgeInput>(
   list: readonly unknown[],
   path: string,
   shape: z.ZodType<Element>,
-): Turns<Element[]> {
+): Pausable<Element[]> {
   const elements: Element[] = [];
   for (const [index, item] of list.entries()) {
     const element = shape.safeParse(item);

@@ -1,4 +1,4 @@
-import type { Turns } from '../turns.ts';
+import type { Pausable } from '../turns.ts';
 import { type GraphDocument, type GraphEdge, type GraphNode, GraphSizeError, MAX_GRAPH_BYTES } from './model.ts';
 
 interface Header {
@@ -16,7 +16,7 @@ const STRIDE = 128;
  *
  * @throws GraphSizeError above the size limit
  */
-export function* writeGraph({ name, metadata, nodes, edges }: GraphDocument): Turns<string> {
+export function* writeGraph({ name, metadata, nodes, edges }: GraphDocument): Pausable<string> {
   const header: Header = { name, metadata, nodes: nodes.length };
   const lines = [JSON.stringify(header)];
   let bytes = 0;
@@ -30,7 +30,7 @@ export function* writeGraph({ name, metadata, nodes, edges }: GraphDocument): Tu
   return lines.join('\n');
 }
 
-export function* readGraph(text: string): Turns<GraphDocument> {
+export function* readGraph(text: string): Pausable<GraphDocument> {
   const end = lineEnd(text, 0);
   const header = JSON.parse(text.slice(0, end)) as Header;
   const nodes: GraphNode[] = [];

@@ -40,7 +40,7 @@ const KEPT_RUNS = 1_000;
 const DEFAULT_TIMEOUT_MS = { bt: 60_000, reactive: 300_000 } as const;
 const OWN_TASKS: ReadonlySet<string> = new Set(['noop', 'wait', 'child_run']);
 
-interface Live {
+interface LiveRun {
   readonly run: PlanRun;
   record: PlanRecord;
   readonly hints: Hints;
@@ -49,7 +49,7 @@ interface Live {
 
 export class Plans {
   readonly #options: PlansOptions;
-  readonly #live = new Map<string, Live>();
+  readonly #live = new Map<string, LiveRun>();
 
   constructor(options: PlansOptions) {
     this.#options = options;

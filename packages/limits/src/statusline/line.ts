@@ -31,7 +31,7 @@ const CLAUDE_RESERVE = 33_000;
 const LEAST_SHARE = 0.005;
 const LEAST_DOLLARS = 0.005;
 
-interface Known {
+interface LineInput {
   readonly client: ClientStatus;
   /** `null` if the proxy did not answer. */
   readonly figures: LineFigures | null;
@@ -39,13 +39,13 @@ interface Known {
 }
 
 /** Formats the line, skipping parts without figures and unknown ones. Never empty. */
-export function lineOf(parts: readonly string[], known: Known): string {
+export function lineOf(parts: readonly string[], known: LineInput): string {
   const shown = parts.map((part) => (isPart(part) ? texts[part]?.(known) : null)).filter(Boolean);
   if (shown.length > 0) return shown.join(' · ');
   return known.figures === null ? 'mcp-pruner: no proxy answers' : 'mcp-pruner: no figures yet';
 }
 
-const texts: Readonly<Record<string, (known: Known) => string | null>> = {
+const texts: Readonly<Record<string, (known: LineInput) => string | null>> = {
   ctx({ client, figures }) {
     const tokens = client.tokens ?? figures?.context?.tokens ?? null;
     // the client reports 0 between a compaction and the next answer
@@ -105,7 +105,7 @@ function thresholdOf({ contextWindow, version }: ClientStatus, figures: LineFigu
 }
 
 /** A window; the client's own figures take precedence and are complemented by the proxy's. */
-function windowOf(name: '5h' | '7d', { client, figures, nowMs }: Known) {
+function windowOf(name: '5h' | '7d', { client, figures, nowMs }: LineInput) {
   const ours = figures?.windows.find(({ window, resetsAtMs }) => window === name && resetsAtMs > nowMs);
   const its = client.windows.find(
     ({ window, resetsAtMs }) => window === name && (resetsAtMs === null || resetsAtMs > nowMs),

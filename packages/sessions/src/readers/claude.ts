@@ -6,7 +6,7 @@ import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { projectOf, type Session, type SessionReader, type SessionRequest, Thread, textOf } from './recorded.ts';
 
 /** The assistant message being read. The file has one line per block. */
-interface Answer {
+interface OpenAnswer {
   readonly key: string;
   readonly blocks: unknown[];
   /** Tool results that arrived before its last block; they are moved after it. */
@@ -17,7 +17,7 @@ interface Answer {
 
 interface Conversation {
   readonly thread: Thread;
-  answer: Answer | null;
+  answer: OpenAnswer | null;
 }
 
 /**

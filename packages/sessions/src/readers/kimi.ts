@@ -2,7 +2,7 @@ import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { ChatThread } from './chat-thread.ts';
 import { listOf, numberOf, type Session, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
 
-interface Step {
+interface OpenStep {
   text: string;
   readonly calls: { readonly id: string; readonly name: string; readonly args: unknown }[];
   readonly results: { readonly id: string; readonly text: string }[];
@@ -24,7 +24,7 @@ export class KimiSession implements SessionReader {
   readonly #place: KimiPlace;
   readonly #thread = new ChatThread();
   readonly #requests: SessionRequest[] = [];
-  #step: Step | null = null;
+  #step: OpenStep | null = null;
 
   constructor(place: KimiPlace) {
     this.#place = place;

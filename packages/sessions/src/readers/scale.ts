@@ -1,7 +1,7 @@
 import { hasImage, type SessionMessage, type SessionRequest } from './recorded.ts';
 
 /** Difference between a request and the previous one in the same history. */
-interface Step {
+interface RequestGrowth {
   /** Additional input tokens, as reported by the provider. */
   readonly tokens: number;
   /** Bytes of new messages, and of those written by the model. */
@@ -27,9 +27,9 @@ const [LEAST, MOST] = [1.5, 8];
 const ROUNDS = 30;
 
 /** Steps from each request to the next one in its thread, by model. */
-function stepsOf(requests: readonly SessionRequest[]): Map<string, Step[]> {
+function stepsOf(requests: readonly SessionRequest[]): Map<string, RequestGrowth[]> {
   const newest = new Map<string, SessionRequest>();
-  const steps = new Map<string, Step[]>();
+  const steps = new Map<string, RequestGrowth[]>();
   for (const request of requests) {
     const before = newest.get(request.thread);
     newest.set(request.thread, request);
@@ -42,7 +42,7 @@ function stepsOf(requests: readonly SessionRequest[]): Map<string, Step[]> {
   return steps;
 }
 
-function stepBetween(before: SessionRequest, request: SessionRequest): Step | null {
+function stepBetween(before: SessionRequest, request: SessionRequest): RequestGrowth | null {
   if (before.history !== request.history || before.model !== request.model || request.shared) return null;
   const added = request.history.slice(before.length, request.length);
   const tokens = (request.usage.input ?? 0) - (before.usage.input ?? 0);
@@ -66,7 +66,7 @@ function bytesOf(messages: readonly SessionMessage[]): number {
  * The scale of a tokeniser: new bytes divided by new tokens. Some providers bill the model's reasoning again as input,
  * although the file does not contain it. The assumption that fits the bills better is used.
  */
-function scaleOf(steps: readonly Step[]): Scale | null {
+function scaleOf(steps: readonly RequestGrowth[]): Scale | null {
   const [whole, shown] = [fitted(steps, () => 0), fitted(steps, hiddenIn)];
   return shown !== null && (whole === null || shown.error < whole.error) ? shown.scale : (whole?.scale ?? null);
 }
@@ -81,14 +81,14 @@ function meanScale(scales: readonly Scale[]): Scale | null {
  * Tokens of an answer that are not in the file: reported reasoning, or else output tokens that its text does not
  * explain.
  */
-function hiddenIn({ output, madeBytes, reasoning }: Step, bytesPerToken: number): number {
+function hiddenIn({ output, madeBytes, reasoning }: RequestGrowth, bytesPerToken: number): number {
   return reasoning ?? Math.max(0, output - madeBytes / bytesPerToken);
 }
 
 /** @param hidden - tokens of a step without corresponding bytes */
 function fitted(
-  steps: readonly Step[],
-  hidden: (step: Step, bytesPerToken: number) => number,
+  steps: readonly RequestGrowth[],
+  hidden: (step: RequestGrowth, bytesPerToken: number) => number,
 ): { readonly scale: Scale; readonly error: number } | null {
   let scale: Scale | null = null;
   let bytesPerToken = USUAL;

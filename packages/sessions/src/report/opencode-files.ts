@@ -6,7 +6,7 @@ import { parsed } from 'mcp-pruner/wires/json/value.ts';
 import { type OpenCodeMessage, openCodeSession } from '../readers/opencode.ts';
 import { type FoundSession, filesBelow } from './found.ts';
 
-interface Row {
+interface MessageRow {
   readonly id: string;
   readonly data: string;
 }
@@ -26,12 +26,12 @@ function inDatabase(path: string): FoundSession[] {
     atMs,
     async read() {
       const messages = read(path, (all) => {
-        const parts = all<Row & { readonly message: string }>(
+        const parts = all<MessageRow & { readonly message: string }>(
           'SELECT id, message_id AS message, data FROM part WHERE session_id = ? ORDER BY message_id, id',
           [id],
         );
         const byMessage = groupBy(parts, ({ message }) => message);
-        return all<Row>('SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id', [id]).map(
+        return all<MessageRow>('SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id', [id]).map(
           (row): OpenCodeMessage => ({
             info: withId(row),
             parts: (byMessage.get(row.id) ?? []).map(({ data }) => parsed(data)),
@@ -43,7 +43,7 @@ function inDatabase(path: string): FoundSession[] {
   }));
 }
 
-function withId({ id, data }: Row): unknown {
+function withId({ id, data }: MessageRow): unknown {
   const info = parsed(data);
   return typeof info === 'object' && info !== null ? { id, ...info } : info;
 }

@@ -23,7 +23,7 @@ export function wentThroughProxy(requests: readonly SessionRequest[]): boolean {
   );
 }
 
-interface Place {
+interface ThreadState {
   readonly known: Known | null;
   readonly sizes: RequestSize[];
   readonly lines: { readonly history: SessionRequest['history']; readonly until: number } | null;
@@ -41,7 +41,7 @@ export class PastBill {
   readonly #rereads = new Sums({ count: 0, tokens: 0, dollars: 0 });
   readonly #offered = new Set<string>();
   readonly #called = new Set<string>();
-  #places = new Map<string, Place>();
+  #places = new Map<string, ThreadState>();
   #used = new UsedLines();
   /** Names of the histories of this session. */
   readonly #names = new Map<SessionRequest['history'], string>();
@@ -52,7 +52,7 @@ export class PastBill {
 
   /** Bills one request. @param rehearsed - `null` if the request was not sent through the pruner */
   add(request: SessionRequest, rehearsed: Rehearsed | null, { counts, bytesPerToken }: AddOptions): void {
-    const place: Place = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
+    const place: ThreadState = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
     const { price, fees } = pricing(this.#prices.of(request.model, request.atMs), request, this.#prices);
     const facts = rehearsed?.facts ?? plainFacts(request, this.#nameOf(request.history));
     const bill = billOf(facts, place.known, { price, fees, calibration: 1 });
@@ -153,7 +153,7 @@ export class PastBill {
     }
   }
 
-  #lines(request: SessionRequest, { shown }: Rehearsed, seen: Place['lines']): Place['lines'] {
+  #lines(request: SessionRequest, { shown }: Rehearsed, seen: ThreadState['lines']): ThreadState['lines'] {
     const from = seen?.history === request.history ? seen.until : 0;
     for (let i = from; i < request.length; i++) {
       const message = request.history[i];

@@ -16,7 +16,7 @@ const POLL_MS = 50;
 /** Lease of a claim, so that the claim of a killed process expires. */
 const LEASE_MS = 60_000;
 
-interface Held {
+interface HeldClaim {
   readonly at: number;
   readonly left: Promise<void>;
   readonly leave: () => void;
@@ -29,7 +29,7 @@ interface Held {
  */
 export class FirstAnswers {
   readonly #options: FirstAnswersOptions;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HeldClaim>();
 
   constructor(options: FirstAnswersOptions) {
     this.#options = options;
@@ -86,13 +86,13 @@ export class FirstAnswers {
     }
   }
 
-  #drop(keyId: string, held: Held): void {
+  #drop(keyId: string, held: HeldClaim): void {
     this.#held.delete(keyId);
     held.leave();
   }
 }
 
-function heldAt(at: number): Held {
+function heldAt(at: number): HeldClaim {
   let leave = (): void => {};
   const left = new Promise<void>((resolve) => {
     leave = resolve;

@@ -23,7 +23,7 @@ const POLL_AGAIN_MS = 100;
 
 const TOUCH_MS = 60_000;
 
-type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
+type InvalidKey = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
 /** Number of keys read at a time, so that requests do not wait long. */
 const PAGE = 2_000;
@@ -109,12 +109,12 @@ export class KeyRing {
     return this.#pollingAnew;
   }
 
-  find(hash: string): AccessKey | Void {
+  find(hash: string): AccessKey | InvalidKey {
     if (this.#generation === null) return 'keys_unavailable';
     return this.#alive(this.#byHash.get(hash));
   }
 
-  byId(id: string): AccessKey | Void {
+  byId(id: string): AccessKey | InvalidKey {
     return this.#alive(this.#byId.get(id));
   }
 
@@ -204,7 +204,7 @@ export class KeyRing {
     }
   }
 
-  #alive(key: AccessKey | undefined): AccessKey | Void {
+  #alive(key: AccessKey | undefined): AccessKey | InvalidKey {
     if (key === undefined) return 'key_unknown';
     if (key.revokedMs !== null) return 'key_revoked';
     if (key.expiresMs !== null && key.expiresMs <= this.#options.clock.nowMs()) return 'key_expired';

@@ -55,9 +55,9 @@ export function protectNumbers({ view, templates: { shape, count }, inner }: Pro
 }
 
 /** Called with each word that contains a digit, numbered in order. */
-type Found = (word: number, start: number, end: number) => void;
+type WordVisitor = (word: number, start: number, end: number) => void;
 
-function eachNumbered({ codes, firstNonBlank, to }: View, i: number, most: number, found: Found): void {
+function eachNumbered({ codes, firstNonBlank, to }: View, i: number, most: number, found: WordVisitor): void {
   const first = firstNonBlank[i] ?? 0;
   const end = Math.min(to[i] ?? 0, first + READ_CHARS);
   let word = 0;

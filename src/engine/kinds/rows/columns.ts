@@ -13,7 +13,7 @@ export interface Columns {
 }
 
 /** Called with the index of a value in its row, and its offsets in the text. */
-type Found = (k: number, start: number, end: number) => void;
+type ValueVisitor = (k: number, start: number, end: number) => void;
 
 /** Number of rows examined to find columns. Set by hand, like all below. */
 const SAMPLE = 48;
@@ -50,7 +50,7 @@ function placeOf(assignment: Assignment, k: number, start: number, end: number):
 }
 
 /** Calls `found` for each value that belongs to a column; `k` is the column index. */
-export function eachColumn(view: View, i: number, { layout }: RowGroup, columns: Columns, found: Found): void {
+export function eachColumn(view: View, i: number, { layout }: RowGroup, columns: Columns, found: ValueVisitor): void {
   const origin = view.from[i] ?? 0;
   const { assignment, index } = columns;
   eachValue(view, i, layout, (k, start, end) => {
@@ -84,7 +84,7 @@ function isBlank(code: number | undefined): boolean {
 }
 
 /** Calls `found` for each value of a row: a word, a cell between separators, or the text after a key. */
-function eachValue({ text, codes, firstNonBlank, to }: View, i: number, layout: Layout, found: Found): void {
+function eachValue({ text, codes, firstNonBlank, to }: View, i: number, layout: Layout, found: ValueVisitor): void {
   const first = firstNonBlank[i] ?? 0;
   const last = Math.min(to[i] ?? 0, first + READ_CHARS);
   let k = 0;

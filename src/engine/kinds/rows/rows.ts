@@ -171,7 +171,7 @@ function rareRows(view: View, group: RowGroup, columns: readonly Columns[]): Ite
 /** Number of rows after which a column of states is expected to have shown all common values. */
 const WARM_UP = 64;
 
-interface Seen {
+interface ColumnValues {
   readonly counts: Map<number, number>;
   /** Hashes by row, 0 for none. */
   readonly values: Int32Array;
@@ -181,7 +181,7 @@ interface Seen {
 /** Rows with a rare value, per column of states. */
 function rareInColumns(view: View, group: RowGroup, columns: Columns): number[][] {
   const { rows } = group;
-  const open = new Map<number, Seen>();
+  const open = new Map<number, ColumnValues>();
   for (let k = 0; k < columns.count; k++)
     open.set(k, { counts: new Map(), values: new Int32Array(rows.length), numbers: 0 });
   for (let row = 0; row < rows.length && open.size > 0; row++) {

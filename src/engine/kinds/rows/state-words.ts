@@ -31,14 +31,14 @@ const UNFINISHED = [
 const WITHOUT_BOUNDS = '(?:ошибк|сбой|неудач|отказ|失败|失敗|错误|錯誤|エラー|異常|✗|✖|✕|❌)';
 
 /** Matches whole words only, not parts of paths, addresses or names, and not with a count of 0. */
-function alone(words: string): string {
+function wholeWords(words: string): string {
   const before = '(?<![\\p{L}\\d_./@%-])(?<!\\b(?:0|no) )';
   const behind = '(?![\\p{L}\\d_/@(-]|\\.[\\p{L}\\d/]|\\s?[=:]\\s?(?:0|none|nil|null|false)\\b)';
   return `${before}(?:${words})${behind}`;
 }
 
-const FAILURE = new RegExp(`${alone(FAILED)}|${WITHOUT_BOUNDS}`, 'iu');
-const UNFINISHED_STATE = new RegExp(alone(UNFINISHED), 'iu');
+const FAILURE = new RegExp(`${wholeWords(FAILED)}|${WITHOUT_BOUNDS}`, 'iu');
+const UNFINISHED_STATE = new RegExp(wholeWords(UNFINISHED), 'iu');
 
 /** Fragments of the words above, for a quick check before the patterns are tried. */
 const PIECES = [

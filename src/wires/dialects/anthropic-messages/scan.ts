@@ -35,7 +35,7 @@ function history(key: string, value: Buffer): Partial<RequestHead> {
 
 const MESSAGE_KEYS = keysOf('role', 'content');
 
-export interface Found {
+export interface OpenMessage {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
   opaque: boolean;
@@ -48,7 +48,7 @@ interface Inside {
 
 function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
   let role = '';
-  const found: Found = { texts: [], calls: [], opaque: false };
+  const found: OpenMessage = { texts: [], calls: [], opaque: false };
   const { span, repeated } = readFields(cursor, MESSAGE_KEYS, (key) => {
     if (key === 'role') role = stringHere(cursor);
     else readContent(cursor, null, found, budget);
@@ -58,7 +58,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
 }
 
 /** Sets the use of each text by the role, which may follow the content. */
-export function speakerOf(role: string, span: Span, { texts, calls, opaque }: Found): ScannedMessage {
+export function speakerOf(role: string, span: Span, { texts, calls, opaque }: OpenMessage): ScannedMessage {
   if (role === 'assistant') {
     const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
     return { span, role, texts: said, calls, opaque };
@@ -78,7 +78,7 @@ export function speakerOf(role: string, span: Span, { texts, calls, opaque }: Fo
  *
  * @param inside - the result that contains it, if any
  */
-function readContent(cursor: JsonCursor, inside: Inside | null, found: Found, budget: ScanBudget): void {
+function readContent(cursor: JsonCursor, inside: Inside | null, found: OpenMessage, budget: ScanBudget): void {
   if (cursor.atString()) found.texts.push(textOf(cursor.string(), inside, 'words', ''));
   else if (cursor.atArray()) cursor.array(() => readBlock(cursor, inside, found, budget));
 }
@@ -104,7 +104,7 @@ interface Block {
 
 const BLOCK_KEYS = keysOf('type', 'text', 'id', 'tool_use_id', 'name', 'title', 'input', 'content', 'source');
 
-function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budget: ScanBudget): void {
+function readBlock(cursor: JsonCursor, inside: Inside | null, found: OpenMessage, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
   const block: Block = { type: '', text: null, id: '', name: '', title: '', input: null, inner: -1 };
@@ -123,7 +123,13 @@ function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budg
 }
 
 /** Reads the relevant parts of a block. Unknown kinds of blocks are never changed. */
-function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, found: Found, budget: ScanBudget): void {
+function takeBlock(
+  cursor: JsonCursor,
+  block: Block,
+  inside: Inside | null,
+  found: OpenMessage,
+  budget: ScanBudget,
+): void {
   const { type, text, id, name, title, input, inner } = block;
   if (type === 'text' && text !== null) found.texts.push(textOf(text, inside, 'words', ''));
   else if (type === 'tool_use') found.calls.push({ id, name, args: input });
@@ -155,7 +161,7 @@ function takeText(
   keys: Keys | undefined,
   inside: Inside | null,
   title: string,
-  found: Found,
+  found: OpenMessage,
 ): void {
   if (!cursor.atObject()) return;
   const { literal, repeated } = readTextPart(cursor, keys);

@@ -1,5 +1,5 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
-import { type Found, speakerOf } from '../anthropic-messages/scan.ts';
+import { type OpenMessage, speakerOf } from '../anthropic-messages/scan.ts';
 import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../dialect.ts';
 import { keysOf, readFields, type ScanBudget, scanBody, stringHere } from '../scan-body.ts';
 
@@ -22,7 +22,7 @@ const SOURCE_KEYS = keysOf('text', 'content');
 const TEXT_KEYS = keysOf('text');
 
 function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  const found: Found = { texts: [], calls: [], opaque: false };
+  const found: OpenMessage = { texts: [], calls: [], opaque: false };
   let role = '';
   const { span, repeated } = readFields(cursor, MESSAGE_KEYS, (key) => {
     if (key === 'role') role = stringHere(cursor);
@@ -33,7 +33,7 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
 }
 
 /** Reads a block, whose key names its kind. Blocks with two kinds are not understood. */
-function readBlock(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+function readBlock(cursor: JsonCursor, found: OpenMessage, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
   let kinds = 0;
@@ -47,11 +47,11 @@ function readBlock(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
   found.opaque ||= repeated || kinds > 1;
 }
 
-function addText(cursor: JsonCursor, found: Found, use: ScannedText['use'], callId: string, name: string): void {
+function addText(cursor: JsonCursor, found: OpenMessage, use: ScannedText['use'], callId: string, name: string): void {
   if (cursor.atString()) found.texts.push({ literal: cursor.string(), use, callId, name });
 }
 
-function readCall(cursor: JsonCursor, found: Found): void {
+function readCall(cursor: JsonCursor, found: OpenMessage): void {
   if (!cursor.atObject()) return;
   let id = '';
   let name = '';
@@ -66,7 +66,7 @@ function readCall(cursor: JsonCursor, found: Found): void {
 }
 
 /** The id may follow the content, so the content is read last. */
-function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+function readResult(cursor: JsonCursor, found: OpenMessage, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let callId = '';
   let content = -1;
@@ -85,7 +85,7 @@ function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void 
  * Reads a part of a result: a text, the strings directly inside a JSON object, or a document. Pictures and videos have
  * no text.
  */
-function readPiece(cursor: JsonCursor, found: Found, callId: string, budget: ScanBudget): void {
+function readPiece(cursor: JsonCursor, found: OpenMessage, callId: string, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
   let kinds = 0;
@@ -98,7 +98,7 @@ function readPiece(cursor: JsonCursor, found: Found, callId: string, budget: Sca
   found.opaque ||= repeated || kinds > 1;
 }
 
-function readStrings(cursor: JsonCursor, found: Found, callId: string, budget: ScanBudget): void {
+function readStrings(cursor: JsonCursor, found: OpenMessage, callId: string, budget: ScanBudget): void {
   const seen = new Set<string>();
   cursor.object((key) => {
     budget.piece();
@@ -109,7 +109,7 @@ function readStrings(cursor: JsonCursor, found: Found, callId: string, budget: S
 }
 
 /** Reads a document in text form. Documents in bytes or in S3 have no text. */
-function readDocument(cursor: JsonCursor, found: Found, callId: string | null, budget: ScanBudget): void {
+function readDocument(cursor: JsonCursor, found: OpenMessage, callId: string | null, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   let name = '';
   let source = -1;
@@ -126,7 +126,7 @@ function readDocument(cursor: JsonCursor, found: Found, callId: string | null, b
   cursor.at = span.end;
 }
 
-function readSource(cursor: JsonCursor, found: Found, add: () => void, budget: ScanBudget): void {
+function readSource(cursor: JsonCursor, found: OpenMessage, add: () => void, budget: ScanBudget): void {
   const { repeated } = readFields(cursor, SOURCE_KEYS, (key) => {
     if (key === 'text') add();
     else if (cursor.atArray()) {

@@ -12,7 +12,7 @@ export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'contents', message: readContent }, resume);
 }
 
-interface Found {
+interface OpenContent {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
   /** The content's own texts: `words` or `said`, depending on the role. */
@@ -21,7 +21,7 @@ interface Found {
 }
 
 function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  const found: Found = { texts: [], calls: [], own: [], opaque: false };
+  const found: OpenContent = { texts: [], calls: [], own: [], opaque: false };
   let role: string | null = null;
   const { span, repeated } = readFields(cursor, CONTENT_KEYS, (key) => {
     if (key === 'role') role = stringHere(cursor);
@@ -49,7 +49,7 @@ const ROLES = new Map<string, Role>([
 ]);
 
 /** Reads one part: a text, a call or a result. Other parts are never changed. */
-function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+function readPart(cursor: JsonCursor, found: OpenContent, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
   let kinds = 0;
@@ -75,7 +75,7 @@ function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
 
 const KINDS = new Set(['text', 'functionCall', 'function_call', 'functionResponse', 'function_response']);
 
-function readCall(cursor: JsonCursor, found: Found): void {
+function readCall(cursor: JsonCursor, found: OpenContent): void {
   if (!cursor.atObject()) return;
   let id = '';
   let name = '';
@@ -91,7 +91,7 @@ function readCall(cursor: JsonCursor, found: Found): void {
 /**
  * Reads a function response. All strings directly inside it are texts, regardless of key (`output`, `result`, `error`).
  */
-function readResponse(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+function readResponse(cursor: JsonCursor, found: OpenContent, budget: ScanBudget): void {
   if (!cursor.atObject()) return;
   const seen = new Set<string>();
   const literals: Span[] = [];

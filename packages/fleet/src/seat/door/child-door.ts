@@ -17,7 +17,7 @@ const TO_PROVIDER = /^\/v1(?:beta)?\//;
 /** Batch endpoints are refused: they contain many requests that are billed later, so limits could not be enforced. */
 const BATCH = /batch/i;
 
-interface Entered {
+interface AdmittedChild {
   readonly childId: string;
   /** Counts one request. @returns the reason for a refusal, or `null` */
   readonly reserve: () => Promise<ChildRefusal | null>;
@@ -60,7 +60,7 @@ const RPC = '/rpc';
 const byPath = new WeakSet<IncomingMessage>();
 
 /** Removes the child's token from the request, and finds the child. */
-async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | ChildRefusal> {
+async function enter(gate: ChildGate, req: IncomingMessage): Promise<AdmittedChild | ChildRefusal> {
   const [, inPath, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
   const named = req.headers[HEADER];
   delete req.headers[HEADER];
@@ -72,7 +72,7 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
     byPath.add(req);
   }
   const { childId } = admitted;
-  const entered: Entered = {
+  const entered: AdmittedChild = {
     childId,
     reserve: async () => {
       const now = await gate.admit(token); // the connection may outlive the child that opened it
@@ -91,7 +91,7 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
 
 async function ordinary(
   rpc: ChildDoorOptions['rpc'],
-  { childId, reserve, settle }: Entered,
+  { childId, reserve, settle }: AdmittedChild,
   { req, answer, next }: IncomingContext,
 ): Promise<void> {
   const path = pathOf(req);

@@ -6,7 +6,7 @@ import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import type { ChildRefusal } from './child-refusal.ts';
 
-interface Metered {
+interface MeterOptions {
   /** Counts one request. @returns the reason for a refusal, or `null`. Never rejects */
   readonly reserve: () => Promise<ChildRefusal | null>;
   /** Records the usage of each request. Never rejects. */
@@ -20,13 +20,13 @@ const FORBIDDEN = 403;
 
 /** Counts requests in frames, refuses requests beyond a limit, and records their usage. */
 export class MeteredFrames implements BridgeWatch {
-  readonly #metered: Metered;
+  readonly #metered: MeterOptions;
   /** Sizes of unanswered requests, oldest first. */
   readonly #waiting: number[] = [];
   #reader = new AnswerReader();
   #bytesOut = 0;
 
-  constructor(metered: Metered) {
+  constructor(metered: MeterOptions) {
     this.#metered = metered;
   }
 

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SettingShown } from '../../shapes.ts';
 
-interface Answer {
+interface SettingsAnswer {
   readonly settings: readonly SettingShown[];
   readonly warnings: readonly string[];
 }
@@ -69,7 +69,7 @@ function Changes({ rows, beside }: { rows: readonly ChangeShown[]; beside: (row:
 
 /** All settings in force, with their source. Read-only, because settings are read once at the start. */
 export function SettingsView() {
-  const answer = useLoaded<Answer>('settings');
+  const answer = useLoaded<SettingsAnswer>('settings');
   const [search, setSearch] = useState('');
   return (
     <>

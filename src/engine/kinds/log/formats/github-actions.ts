@@ -17,7 +17,7 @@ function behindStamp(rows: LogFormat): LogFormat {
     .filter(({ name, pattern }) => name !== 'trace-end' && pattern.source.startsWith('^'))
     .map(({ name, pattern: { source, flags } }) => ({
       name,
-      apart: true,
+      unmerged: true,
       pattern: new RegExp(
         source.replaceAll(ANCHOR, () => `^${STAMP}`),
         flags,
