@@ -71,6 +71,16 @@ export interface Option {
   readonly doc: string;
 }
 
+/** An option without a value. */
+export function flag(doc: string): Option {
+  return { type: 'boolean', doc };
+}
+
+/** An option with a value, shown as `value` in help texts. */
+export function valued(value: string, doc: string, optional?: RegExp): Option {
+  return { type: 'string', value, doc, ...(optional && { optional }) };
+}
+
 export interface Call {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly positionals: readonly string[];
@@ -117,7 +127,7 @@ export function textOption(call: Call, name: string): string | undefined {
 }
 
 export const configOption: Readonly<Record<'config', Option>> = {
-  config: { type: 'string', value: '<file>', doc: 'read this TOML file instead of the default one' },
+  config: valued('<file>', 'read this TOML file instead of the default one'),
 };
 
 type Check = (settings: Settings, io: Io) => Promise<readonly Finding[]>;

@@ -1,4 +1,4 @@
-import { type Command, type LazyCommand, textOption, UsageError } from './command.ts';
+import { type Command, type LazyCommand, textOption, UsageError, valued } from './command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
@@ -15,7 +15,7 @@ export function withCompletion(command: Command, commands: Readonly<Record<strin
   const doc = `print a script that completes commands: ${SHELLS.join(', ')}; such as eval "$(mcp-pruner setup --completion bash)"`;
   return {
     ...command,
-    options: { ...command.options, completion: { type: 'string', value: '<shell>', doc } },
+    options: { ...command.options, completion: valued('<shell>', doc) },
     arguments: { ...command.arguments, min: 0 },
 
     async run(call, io) {

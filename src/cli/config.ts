@@ -1,7 +1,7 @@
 import type { Loaded, Origin } from '../config/load.ts';
 import { shownSettings } from '../config/show.ts';
 import { servingProblem } from '../config/warnings.ts';
-import { type Command, configOption } from './command.ts';
+import { type Command, configOption, flag } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { wrap } from './table.ts';
 
@@ -11,8 +11,8 @@ export const config: Command = {
     'Prints the settings that differ from their defaults, and where each value comes from; with --all or --json, every setting. Secrets are masked.',
   options: {
     ...configOption,
-    all: { type: 'boolean', doc: 'every setting' },
-    json: { type: 'boolean', doc: 'print JSON' },
+    all: flag('every setting'),
+    json: flag('print JSON'),
   },
   arguments: { min: 0, max: 0 },
 

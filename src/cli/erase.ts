@@ -2,29 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { Erased, Subject } from '../store/erase/report.ts';
 import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, flag, type Io, textOption, UsageError, valued } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 export const eraseOptions: Command['options'] = {
-  project: {
-    type: 'string',
-    value: '<name>',
-    doc: 'erase: all texts, conversations, bills, events and figures of a project',
-  },
-  'with-settings': { type: 'boolean', doc: 'erase --project: its own settings with their history as well' },
-  user: {
-    type: 'string',
-    value: '<name>',
-    doc: 'erase: the conversations of somebody who signed in, and the name everywhere',
-  },
-  key: {
-    type: 'string',
-    value: '<key>',
-    doc: 'erase: the same for a key (id or name) that was revoked or has expired',
-  },
-  'vacuum-full': { type: 'boolean', doc: 'erase: write the files of PostgreSQL tables anew, which locks the tables' },
-  json: { type: 'boolean', doc: 'erase: print the whole document' },
-  'dry-run': { type: 'boolean', doc: 'erase: count what would be erased, and change nothing' },
+  project: valued('<name>', 'erase: all texts, conversations, bills, events and figures of a project'),
+  'with-settings': flag('erase --project: its own settings with their history as well'),
+  user: valued('<name>', 'erase: the conversations of somebody who signed in, and the name everywhere'),
+  key: valued('<key>', 'erase: the same for a key (id or name) that was revoked or has expired'),
+  'vacuum-full': flag('erase: write the files of PostgreSQL tables anew, which locks the tables'),
+  json: flag('erase: print the whole document'),
+  'dry-run': flag('erase: count what would be erased, and change nothing'),
 };
 
 /**

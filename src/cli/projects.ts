@@ -2,7 +2,7 @@ import { projectSettings, projectSettingsIn } from '../config/project-settings.t
 import type { ProjectSettings } from '../core/ports/project-settings.ts';
 import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, configOption, flag, type Io, textOption, UsageError, valued } from './command.ts';
 import { withStore } from './open-store.ts';
 import { readSettings } from './read-settings.ts';
 
@@ -32,42 +32,18 @@ export const projects: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    mode: { type: 'string', value: '<mode>', doc: 'set: prune, shadow (only report) or off' },
-    holdout: { type: 'string', value: '<share>', doc: 'set: share of conversations that are left whole, 0 to 1' },
-    'never-prune-tools': {
-      type: 'string',
-      value: '<globs>',
-      doc: 'set: tools whose results pass whole, separated by commas',
-    },
-    'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, separated by commas' },
-    language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
-    'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
-    'cold-stash': {
-      type: 'string',
-      value: '<when>',
-      doc: 'set: put old results aside while caches are cold: on, measure or off',
-    },
-    seams: {
-      type: 'string',
-      value: '<when>',
-      doc: 'set: have the provider summarise finished work: on, measure or off',
-    },
-    'text-days': {
-      type: 'string',
-      value: '<days>',
-      doc: 'set: erase texts and conversations that are unused for this long',
-    },
-    'ledger-days': {
-      type: 'string',
-      value: '<days>',
-      doc: 'set: erase bills of requests after this long (31 or more)',
-    },
-    'audit-days': {
-      type: 'string',
-      value: '<days>',
-      doc: 'set: erase events after this long, including the audit trail',
-    },
-    json: { type: 'boolean', doc: 'list, history: as JSON, one row a line' },
+    mode: valued('<mode>', 'set: prune, shadow (only report) or off'),
+    holdout: valued('<share>', 'set: share of conversations that are left whole, 0 to 1'),
+    'never-prune-tools': valued('<globs>', 'set: tools whose results pass whole, separated by commas'),
+    'never-prune-paths': valued('<globs>', 'set: files that pass whole, separated by commas'),
+    language: valued('<language>', 'set: of the reasons in markers, fr or en'),
+    'dollars-per-month': valued('<number>', 'set: budget per month (UTC); 429 beyond it'),
+    'cold-stash': valued('<when>', 'set: put old results aside while caches are cold: on, measure or off'),
+    seams: valued('<when>', 'set: have the provider summarise finished work: on, measure or off'),
+    'text-days': valued('<days>', 'set: erase texts and conversations that are unused for this long'),
+    'ledger-days': valued('<days>', 'set: erase bills of requests after this long (31 or more)'),
+    'audit-days': valued('<days>', 'set: erase events after this long, including the audit trail'),
+    json: flag('list, history: as JSON, one row a line'),
   },
   arguments: { min: 1, max: 2 },
 

@@ -1,7 +1,7 @@
 import { splitLines } from '../engine/text/lines.ts';
 import { renderRanges } from '../engine/text/render.ts';
 import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption, printable } from './command.ts';
+import { type Command, configOption, printable, valued } from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, withStore } from './open-store.ts';
 
@@ -12,7 +12,7 @@ export const recover: Command = {
     'the cut: byte for byte into a file or a pipe, with control characters made visible on a terminal.',
   options: {
     ...configOption,
-    lines: { type: 'string', value: '<ranges>', doc: 'only these lines of the original, such as 10-40 or 3,10-40' },
+    lines: valued('<ranges>', 'only these lines of the original, such as 10-40 or 3,10-40'),
   },
   arguments: { min: 1, max: 1 },
 

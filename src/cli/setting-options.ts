@@ -1,14 +1,14 @@
 import { type Edition, partTools } from '../app/guest.ts';
 import type { SettingKey, SettingTable } from '../config/settings.ts';
-import { type Call, type Option, textOption, UsageError } from './command.ts';
+import { type Call, flag, type Option, textOption, UsageError, valued } from './command.ts';
 
 type Options = Readonly<Record<string, Option>>;
 
 export function toggleOptions({ features }: SettingTable): Options {
   return Object.fromEntries(
     features.flatMap(({ name, doc }): [string, Option][] => [
-      [`enable-${name}`, { type: 'boolean', doc }],
-      [`disable-${name}`, { type: 'boolean', doc: `the opposite of --enable-${name}` }],
+      [`enable-${name}`, flag(doc)],
+      [`disable-${name}`, flag(`the opposite of --enable-${name}`)],
     ]),
   );
 }
@@ -24,14 +24,7 @@ export function commonOptions(edition: Edition): readonly string[] {
 export function flagOptions({ rows }: SettingTable): Options {
   return Object.fromEntries(
     rows.flatMap(({ setting: { flag, doc, fallback, fallbackWords } }): [string, Option][] =>
-      flag === undefined
-        ? []
-        : [
-            [
-              flag,
-              { type: 'string', value: `<${flag}>`, doc: `${doc} (default ${fallbackWords ?? String(fallback)})` },
-            ],
-          ],
+      flag === undefined ? [] : [[flag, valued(`<${flag}>`, `${doc} (default ${fallbackWords ?? String(fallback)})`)]],
     ),
   );
 }

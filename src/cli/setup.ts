@@ -11,7 +11,17 @@ import { isAnthropicsOwn, isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors/errors.ts';
 import type { ThresholdCost } from '../money/thresholds.ts';
 import { providerFacts } from '../wires/providers/facts.ts';
-import { type Call, type Command, configOption, fileReader, type Io, textOption, UsageError } from './command.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  fileReader,
+  flag,
+  type Io,
+  textOption,
+  UsageError,
+  valued,
+} from './command.ts';
 import { compactionHookEdit, compactionHookUndo, hasCompactionHook } from './compaction-hook.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
@@ -45,30 +55,22 @@ export const setup: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    write: { type: 'boolean', doc: 'change the files' },
-    undo: { type: 'boolean', doc: 'take back every change; with --hook or --statusline only that one' },
-    model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
-    proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
-    'first-party': {
-      type: 'boolean',
-      doc: "claude: treat the proxy as Anthropic's own API, by an internal switch of Claude Code",
-    },
-    statusline: { type: 'boolean', doc: 'claude: only the status line of mcp-pruner statusline' },
-    append: { type: 'boolean', doc: 'statusline: put it behind an existing status line' },
-    hook: {
-      type: 'boolean',
-      doc: 'claude, codex: only a hook that reports to the model, after a compaction, what recall can still find',
-    },
-    'compact-at': {
-      type: 'string',
-      value: '<tokens>',
-      doc: `${compactAtClients.join(', ')}: also make the agent compact at this length, such as 120k (see report --sessions)`,
-    },
-    mcp: {
-      type: 'string',
-      value: '<way>',
-      doc: 'http: the server at the running proxy (default); stdio: a process that the agent starts; none',
-    },
+    write: flag('change the files'),
+    undo: flag('take back every change; with --hook or --statusline only that one'),
+    model: valued('<name>', 'the model, for agents that need one (default: OPENAI_MODEL)'),
+    proxy: valued('<url>', 'a proxy that others run, such as https://pruner.example'),
+    'first-party': flag("claude: treat the proxy as Anthropic's own API, by an internal switch of Claude Code"),
+    statusline: flag('claude: only the status line of mcp-pruner statusline'),
+    append: flag('statusline: put it behind an existing status line'),
+    hook: flag('claude, codex: only a hook that reports to the model, after a compaction, what recall can still find'),
+    'compact-at': valued(
+      '<tokens>',
+      `${compactAtClients.join(', ')}: also make the agent compact at this length, such as 120k (see report --sessions)`,
+    ),
+    mcp: valued(
+      '<way>',
+      'http: the server at the running proxy (default); stdio: a process that the agent starts; none',
+    ),
   },
   arguments: { min: 1, max: 1 },
   words: names,

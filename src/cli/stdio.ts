@@ -2,7 +2,7 @@ import type { Edition } from '../app/guest.ts';
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { UserError } from '../errors/errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError, valued } from './command.ts';
 import { toggleOptions } from './setting-options.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
@@ -20,12 +20,11 @@ export const stdio = ({ settings: table }: Edition): Command => ({
   options: {
     ...configOption,
     ...toggleOptions(table),
-    tools: {
-      type: 'string',
-      value: '<set>',
-      doc: 'files: read, bash, grep (default, but all with an --enable option); pruner: those of POST /rpc; all; or names, such as recover_text,health',
-    },
-    task: { type: 'string', value: '<task>', doc: 'the task (x-mcp-pruner-task) whose conversation recall may search' },
+    tools: valued(
+      '<set>',
+      'files: read, bash, grep (default, but all with an --enable option); pruner: those of POST /rpc; all; or names, such as recover_text,health',
+    ),
+    task: valued('<task>', 'the task (x-mcp-pruner-task) whose conversation recall may search'),
   },
   arguments: { min: 0, max: 0 },
 

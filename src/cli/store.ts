@@ -2,7 +2,7 @@ import { messageOf } from '../base/causes.ts';
 import { UserError } from '../errors/errors.ts';
 import type { Progress } from '../store/move/move.ts';
 import type { Side } from '../store/move/tables.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError, valued } from './command.ts';
 import { eraseOptions } from './erase.ts';
 
 export const store: Command = {
@@ -17,12 +17,8 @@ export const store: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    from: {
-      type: 'string',
-      value: '<store>',
-      doc: 'move: sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL',
-    },
-    to: { type: 'string', value: '<store>', doc: 'move: the same; it must be empty or filled by the same move' },
+    from: valued('<store>', 'move: sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL'),
+    to: valued('<store>', 'move: the same; it must be empty or filled by the same move'),
     ...eraseOptions,
   },
   arguments: { min: 1, max: 1 },

@@ -8,6 +8,7 @@ import type { Cut, LineRange } from '../engine/types.ts';
 import {
   type Command,
   configOption,
+  flag,
   type Io,
   type Paint,
   painter,
@@ -15,6 +16,7 @@ import {
   printableLine,
   textOption,
   UsageError,
+  valued,
 } from './command.ts';
 import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
@@ -53,19 +55,14 @@ export const why: Command = {
     'For a conversation, lists what was cut and why the other tool results were left whole.',
   options: {
     ...configOption,
-    lines: {
-      type: 'string',
-      value: '[ranges]',
-      optional: /^[\d,\s-]+$/,
-      doc: 'the lines that were cut; with ranges, such as 10-40 or 3,10-40: only the regions that hold these lines',
-    },
-    latest: { type: 'boolean', doc: 'the conversation of the newest request' },
-    conversation: {
-      type: 'string',
-      value: '<id>',
-      doc: 'a conversation, by the beginning of its id or by words of its title',
-    },
-    json: { type: 'boolean', doc: 'print JSON' },
+    lines: valued(
+      '[ranges]',
+      'the lines that were cut; with ranges, such as 10-40 or 3,10-40: only the regions that hold these lines',
+      /^[\d,\s-]+$/,
+    ),
+    latest: flag('the conversation of the newest request'),
+    conversation: valued('<id>', 'a conversation, by the beginning of its id or by words of its title'),
+    json: flag('print JSON'),
   },
   arguments: { min: 0, max: 1 },
 

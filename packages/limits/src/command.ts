@@ -1,4 +1,4 @@
-import { type Command, configOption } from 'mcp-pruner/cli/command.ts';
+import { type Command, configOption, flag } from 'mcp-pruner/cli/command.ts';
 import { withStore } from 'mcp-pruner/cli/open-store.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
@@ -16,7 +16,7 @@ export const limitsCommand: Command = {
     '--line instead prints one line about a session: its context, how long the cache lasts, what the next turn costs, the limits\n' +
     'and what was saved. It reads the JSON that Claude Code writes to status line commands; for tmux, starship and shells there\n' +
     'are --session and --latest. mcp-pruner setup claude --statusline --write sets it up.',
-  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' }, ...lineOptions },
+  options: { ...configOption, json: flag('print JSON'), ...lineOptions },
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {

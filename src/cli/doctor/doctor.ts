@@ -15,7 +15,7 @@ import { priceNotes } from '../../money/price-notes.ts';
 import type { Prices } from '../../money/prices.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
-import { type Command, configOption, fileReader, type Io, painter, printableLine } from '../command.ts';
+import { type Command, configOption, fileReader, flag, type Io, painter, printableLine } from '../command.ts';
 import { pauseWords } from '../context-text.ts';
 import { readSettings } from '../read-settings.ts';
 import { type ProxyHealth, proxyUrl } from '../run/proxy.ts';
@@ -36,7 +36,7 @@ export const doctor: Command = {
     'Checks Node, configuration, port, upstream, store, token, agents that are set up and addresses on which nothing listens,',
     'and suggests fixes. Exits with 1 if something is broken. Sends keys and tokens only to their own proxy, and no text of yours.',
   ].join('\n'),
-  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
+  options: { ...configOption, json: flag('print JSON') },
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {

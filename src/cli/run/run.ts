@@ -24,6 +24,7 @@ import {
   printableLine,
   textOption,
   UsageError,
+  valued,
 } from '../command.ts';
 import { HeldLines } from '../held-lines.ts';
 import { accessToken } from '../local-access.ts';
@@ -56,8 +57,8 @@ export const run: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
-    proxy: { type: 'string', value: '<url>', doc: 'use the proxy at this address, such as http://127.0.0.1:8006' },
+    model: valued('<name>', 'the model, for agents that need one (default: OPENAI_MODEL)'),
+    proxy: valued('<url>', 'use the proxy at this address, such as http://127.0.0.1:8006'),
   },
   arguments: { min: 1, max: Number.POSITIVE_INFINITY },
 

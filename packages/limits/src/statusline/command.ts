@@ -1,19 +1,15 @@
-import { type Call, type Command, type Io, textOption } from 'mcp-pruner/cli/command.ts';
+import { type Call, type Command, flag, type Io, textOption, valued } from 'mcp-pruner/cli/command.ts';
 import { PARTS } from './line.ts';
 import { printLine } from './main.ts';
 
 export const lineOptions: Command['options'] = {
-  line: { type: 'boolean', doc: 'print the status line' },
-  parts: {
-    type: 'string',
-    value: '<list>',
-    doc: `--line: which parts, in order (default: ${PARTS.join(',')}; also compact)`,
-  },
-  session: { type: 'string', value: '<id>', doc: '--line: the session with this id' },
-  latest: { type: 'boolean', doc: '--line: the session that was active last' },
-  searchable: { type: 'boolean', doc: '--line, for a hook after a compaction: which results recall can still find' },
-  url: { type: 'string', value: '<url>', doc: '--line: the proxy (default: the one of the agent or of this machine)' },
-  'token-file': { type: 'string', value: '<file>', doc: "--line: the file with the proxy's token" },
+  line: flag('print the status line'),
+  parts: valued('<list>', `--line: which parts, in order (default: ${PARTS.join(',')}; also compact)`),
+  session: valued('<id>', '--line: the session with this id'),
+  latest: flag('--line: the session that was active last'),
+  searchable: flag('--line, for a hook after a compaction: which results recall can still find'),
+  url: valued('<url>', '--line: the proxy (default: the one of the agent or of this machine)'),
+  'token-file': valued('<file>', "--line: the file with the proxy's token"),
 };
 
 /** `mcp-pruner limits --line`. The entry point runs the short form `statusline` with minimal imports. */

@@ -1,5 +1,14 @@
 import { resolve } from 'node:path';
-import { type Call, type Command, configOption, type Io, textOption, UsageError } from 'mcp-pruner/cli/command.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  flag,
+  type Io,
+  textOption,
+  UsageError,
+  valued,
+} from 'mcp-pruner/cli/command.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from 'mcp-pruner/cli/run/proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers, storePlace } from 'mcp-pruner/cli/store-place.ts';
@@ -27,30 +36,14 @@ export const keys: Command = {
     "Creates, lists, changes, revokes and rotates the keys that a server with MCP_PRUNER_REQUIRE_KEY requires, in the server's store.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; a revoked key stops working within a second on every server.",
   options: {
     ...configOption,
-    name: { type: 'string', value: '<name>', doc: 'create: what it is called in lists and events' },
-    project: {
-      type: 'string',
-      value: '<names>',
-      doc: "create: projects that it opens, separated by commas; '*' for all",
-    },
-    from: {
-      type: 'string',
-      value: '<file>',
-      doc: 'create: one key per line, as a JSON object like in the admin API; prints JSON',
-    },
-    'requests-per-minute': {
-      type: 'string',
-      value: '<number>',
-      doc: 'create, set: maximum number of requests to models per minute',
-    },
-    'tokens-per-day': {
-      type: 'string',
-      value: '<number>',
-      doc: 'create, set: maximum number of tokens per day (UTC), in and out',
-    },
-    'dollars-per-month': { type: 'string', value: '<number>', doc: 'create, set: budget per month (UTC)' },
-    expires: { type: 'string', value: '<time>', doc: 'create, set: lifetime, such as 90d, 12h or 30m' },
-    json: { type: 'boolean', doc: 'list: as JSON, one key a line' },
+    name: valued('<name>', 'create: what it is called in lists and events'),
+    project: valued('<names>', "create: projects that it opens, separated by commas; '*' for all"),
+    from: valued('<file>', 'create: one key per line, as a JSON object like in the admin API; prints JSON'),
+    'requests-per-minute': valued('<number>', 'create, set: maximum number of requests to models per minute'),
+    'tokens-per-day': valued('<number>', 'create, set: maximum number of tokens per day (UTC), in and out'),
+    'dollars-per-month': valued('<number>', 'create, set: budget per month (UTC)'),
+    expires: valued('<time>', 'create, set: lifetime, such as 90d, 12h or 30m'),
+    json: flag('list: as JSON, one key a line'),
   },
   arguments: { min: 1, max: 2 },
 
