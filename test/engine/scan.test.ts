@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TextScan } from '../../src/engine/search/scan.ts';
 import { termsOf } from '../../src/engine/search/terms.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 /** Scans texts, each with its index as its id. */
 function scan(texts: readonly string[], words: readonly string[], of: { path?: string; about?: string } = {}) {
@@ -83,8 +84,8 @@ describe('a scan of texts', () => {
 
   it('reads a long run of letters in time proportional to its length', () => {
     const run = `${'aB'.repeat(200_000)}é`;
-    const began = performance.now();
+    const began = cpuMs();
     expect(countOf(run.repeat(3), 'ab')).toBe(0);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(cpuMs() - began).toBeLessThan(5_000);
   });
 });

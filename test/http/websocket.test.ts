@@ -147,7 +147,7 @@ describe('a WebSocket on /v1/responses', () => {
     upstream.last.socket.pause(); // it never agrees to the end
     // an opcode that RFC 6455 reserves
     upstream.last.request.socket.write(Buffer.from([0x83, 0x00]));
-    const timeout = new Promise((resolve) => setTimeout(resolve, 5_000, 'still open').unref());
+    const timeout = new Promise((resolve) => setTimeout(resolve, 25_000, 'still open').unref());
     expect(await Promise.race([client.closed, timeout])).toEqual([1006, '']);
   });
 
