@@ -1,7 +1,7 @@
 /**
  * What recorded sessions cost, whole, and what of the work still has its ground under it:
  *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]…
- *     [--dials] [--cold] [--kinds] [--lost] [--sample <facts> [--seed <word>]]
+ *     [--cold] [--sample <facts> [--seed <word>]]
  *   node bench/run.mjs bill <recordings.jsonl>… --seams [--cached .05]   simulated from the usage alone
  *   node bench/run.mjs bill --sessions <home folder> …   the sessions that the agents of this machine keep there
  *
@@ -12,8 +12,7 @@
  * weight on; by the client at a length; and, as a control, at random requests. Pessimistic: a summary of 20,000 tokens instead
  * of 10,000, and four reads of 5,000 again.
  *
- * `--dials` has a row for each setting of MCP_PRUNER_BOLDNESS, `--cold` for each of them one without and one with
- * MCP_PRUNER_COLD_STASH=provider. What Anthropic's API clears is simulated; sessions with models that check the history
+ * `--cold` has a row without MCP_PRUNER_COLD_STASH and one with it. What Anthropic's API clears is simulated; sessions with models that check the history
  * have rows of their own. `--sample` prints facts to be checked by hand.
  */
 import { parseArgs } from 'node:util';
@@ -22,7 +21,6 @@ import type { Recording } from '../recordings/conversation.ts';
 import { ownRecordings } from '../recordings/own.ts';
 import { isUnseen, recordingsIn } from '../recordings/play.ts';
 import { rowNameOf } from './agents.ts';
-import { ByKind } from './by-kind.ts';
 import { forwarderOf } from './forward.ts';
 import { measure } from './measure.ts';
 import { drawnFrom, factsOfCuts, type SampledFact, samplePage } from './sample.ts';
@@ -37,8 +35,6 @@ const { values, positionals } = parseArgs({
     set: { type: 'string', multiple: true },
     sessions: { type: 'string' },
     cold: { type: 'boolean' },
-    kinds: { type: 'boolean' },
-    lost: { type: 'boolean' },
     seams: { type: 'boolean' },
     cached: { type: 'string', default: '.1' },
     sample: { type: 'string' },
@@ -64,7 +60,6 @@ function variants(): Variant[] {
 /** After so many recordings a new store is opened. */
 const STORE_RECORDINGS = 50;
 
-const byKind = new ByKind();
 const facts: SampledFact[] = [];
 const rows: string[][] = [];
 
@@ -88,8 +83,6 @@ async function measureAll({ name, env: settings }: Variant): Promise<ReadonlyMap
       forwarder = await forwarderOf(settings);
     }
     const measured = await measure(recording, forwarder);
-    const lost = byKind.add(measured);
-    if (values.lost === true) for (const line of lost) process.stdout.write(`${line}\n`);
     if (values.sample !== undefined) facts.push(...factsOfCuts(measured));
     const row = rowNameOf(recording);
     byAgent.set(row, [...(byAgent.get(row) ?? []), measured.sums]);
@@ -118,6 +111,5 @@ if (values.seams !== true && values.sample === undefined) {
     if (untimed === 0) continue;
     process.stdout.write(`${agent}: ${untimed} of ${sessions} have no times, so that their caches never expire\n`);
   }
-  if (values.kinds === true) process.stdout.write(`\n${byKind.table()}\n`);
 } else if (values.seams !== true)
   process.stdout.write(samplePage(drawnFrom(facts, Number(values.sample), values.seed)));

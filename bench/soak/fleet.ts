@@ -1,11 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findPostgres, PostgresServer } from '../../test/helpers/postgres-server.ts';
 import { chance, pause } from './chance.ts';
 import { Lives } from './fleet-lives.ts';
-import { end, type Server, startServer } from './stage.ts';
-import type { Finding, Plan } from './trials.ts';
+import { end, type Finding, type Server, startServer } from './stage.ts';
 
 const TOKEN = 'a-token-of-the-soak';
 const ENTRIES = 20;
@@ -220,19 +218,10 @@ async function inspect(pair: Pair): Promise<string[]> {
   return wrong;
 }
 
-/** As `fleetKills`, on a PostgreSQL of its own. */
-export async function fleetKillsOnPostgres(plan: Plan): Promise<Finding> {
-  const programs = findPostgres();
-  if (programs === null) return { passed: false, says: 'there is no PostgreSQL on this machine' };
-  const postgres = new PostgresServer(programs);
-  try {
-    postgres.init();
-    await postgres.start();
-    return await fleetKills(plan, postgres.url());
-  } finally {
-    await postgres.stop();
-    postgres.remove();
-  }
+/** How often a server is killed, and the seed of the moments. */
+interface Plan {
+  readonly kills: number;
+  readonly seed: number;
 }
 
 /**

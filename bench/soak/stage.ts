@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,6 +7,12 @@ import { join } from 'node:path';
 /** The folder whose `dist` is tried. */
 function benchRoot(): string {
   return process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
+}
+
+/** What a trial found: a sentence, and whether it is as it should be. */
+export interface Finding {
+  readonly passed: boolean;
+  readonly says: string;
 }
 
 /** The built server as a process of its own. */
@@ -44,11 +50,6 @@ export async function end({ child }: Server, signal: NodeJS.Signals): Promise<vo
   const ended = once(child, 'exit');
   child.kill(signal);
   await ended;
-}
-
-/** Resident memory of a server in MiB. */
-export function memoryOf({ child }: Server): number {
-  return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(child.pid)], { encoding: 'utf8' })) / 1024;
 }
 
 export interface Upstream {
@@ -109,20 +110,4 @@ export async function chat(url: string, body: Buffer): Promise<number> {
   const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
   await answer.arrayBuffer();
   return answer.status;
-}
-
-/** Lines behind a prune id through `recover_text`, or what it says instead. */
-export async function recover(url: string, pruneId: string, lines: number): Promise<string> {
-  const ranges = [{ start_line: 1, end_line: lines }];
-  const params = { name: 'recover_text', arguments: { prune_id: pruneId, ranges, include_line_numbers: false } };
-  const answer = await fetch(`${url}/rpc`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-  });
-  const { result, error } = (await answer.json()) as {
-    result?: { content: [{ text: string }] };
-    error?: { message: string };
-  };
-  return result ? (JSON.parse(result.content[0].text) as { raw_text: string }).raw_text : `error: ${error?.message}`;
 }

@@ -1,5 +1,5 @@
 import { chance, pause } from '../soak/chance.ts';
-import type { Finding } from '../soak/trials.ts';
+import type { Finding } from '../soak/stage.ts';
 import { Conversation, numberOf } from './conversations.ts';
 import { inspect } from './inspect.ts';
 import { type Received, type Replica, startProvider, Team } from './stage.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { findPostgres, PostgresServer } from '../../test/helpers/postgres-server.ts';
-import type { Finding } from '../soak/trials.ts';
+import type { Finding } from '../soak/stage.ts';
 import { faults } from './faults.ts';
 import { race } from './race.ts';
 

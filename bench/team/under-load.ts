@@ -1,5 +1,5 @@
 import { pause } from '../soak/chance.ts';
-import type { Finding } from '../soak/trials.ts';
+import type { Finding } from '../soak/stage.ts';
 import { inspect } from './inspect.ts';
 import { Agents, Transcript } from './race.ts';
 import { startProvider, Team } from './stage.ts';

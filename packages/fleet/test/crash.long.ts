@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fleetKills } from '../../../bench/soak/fleet.ts';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
 import { compiled } from '../../../test/helpers/built.ts';
+import { hasPostgres, newDatabase } from '../../../test/helpers/postgres.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { AGENT, Client, FLEET_ENV } from './helpers.ts';
 
@@ -80,8 +81,10 @@ describe('a server that is killed', { timeout: 90_000 }, () => {
 
   it('leaves batches and transactions complete or absent, one answer per key, and watches without gaps', async () => {
     process.env.MCP_PRUNER_BENCH_ROOT = compiled('..');
-    const { passed, says } = await fleetKills({ kills: 2, seed: 11 });
-    expect(passed, says).toBe(true);
+    for (const database of [null, ...(hasPostgres ? [await newDatabase()] : [])]) {
+      const { passed, says } = await fleetKills({ kills: 2, seed: 11 }, database);
+      expect(passed, says).toBe(true);
+    }
   });
 
   it('shares its store with another server: a repeated call takes effect once, a lock has one holder', async () => {
