@@ -242,7 +242,6 @@ class OneExchange implements SeamExchange {
    * returned if it was sent before.
    */
   async #usable(known: readonly Compaction[]): Promise<Compaction | null> {
-    const { book } = this.#options;
     const { rewritten, dialect, purpose, beganMs } = this.#request;
     const { prefixes, messages } = rewritten;
     const fitting = known
@@ -255,12 +254,22 @@ class OneExchange implements SeamExchange {
       const isOther = !this.#fits(one);
       // what this request makes of the whole history would be bound to it
       const isLate = this.#seat.missedSince(this.#key, one.readyMs) || (isOther && beganMs >= one.readyMs);
-      if (isLate) await book.become(one.id, 'late', ['ready']);
+      if (isLate) await this.#discard(one.id);
       if (isLate || isOther || purpose !== 'generate') continue;
       if (!(await this.#isClaimed(one.id))) continue;
       return { ...one, state: 'used', usedMessages: messages.length };
     }
     return null;
+  }
+
+  /** Gives up a block that came too late. While that cannot be stored, each request of this process does it again. */
+  async #discard(id: number): Promise<void> {
+    try {
+      await this.#options.book.become(id, 'late', ['ready']);
+    } catch (cause) {
+      this.#notNoted(cause);
+      this.#seat.miss(this.#key);
+    }
   }
 
   /** Nothing waits for a block that was never sent. */

@@ -363,6 +363,26 @@ it(
 );
 
 it(
+  'a store that takes no writes keeps the first summary in place, and a second one that came meanwhile is given up',
+  async () => {
+    const world = await openWorld();
+    await toSecondSummary(world);
+    const store = new (sqliteDriver())(world.proxy.dbPath);
+    store.exec(`CREATE TRIGGER full BEFORE UPDATE ON seam_compaction BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
+    await world.turn('Thanks. Now the tests.');
+    await world.turn('Run them.');
+    await world.turn('Again.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+    store.exec('DROP TRIGGER full');
+    await world.turn('And once more.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+    expect(store.prepare('SELECT state FROM seam_compaction ORDER BY id').pluck().all()).toEqual(['kept', 'late']);
+    store.close();
+  },
+  ROUND,
+);
+
+it(
   'the report says what summaries cost and saved, and nothing without any',
   async () => {
     const world = await openWorld();
