@@ -13,7 +13,8 @@ const OWN_BYTES = 1_000;
 /** Runs work sequentially in the background. Bounded by the memory that queued work holds. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  #last: Promise<void> = Promise.resolve();
+  #waiting: { readonly size: number; readonly work: () => Promise<void> | void }[] = [];
+  #running: Promise<void> | null = null;
   #bytes = 0;
 
   constructor(options: WorkQueueOptions) {
@@ -26,32 +27,42 @@ export class WorkQueue {
    * @param bytes - memory held until the work is done
    * @returns whether it was queued; `false` if the queue is full and the work was dropped
    */
-  add(bytes: number, work: () => Promise<void>): boolean {
+  add(bytes: number, work: () => Promise<void> | void): boolean {
     if (this.#bytes > 0 && this.#bytes + bytes + OWN_BYTES > this.#options.maxBytes) return false;
     this.push(bytes, work);
     return true;
   }
 
   /** Like `add`, even beyond the maximum: for work that must not be dropped, whose producers await `room`. */
-  push(bytes: number, work: () => Promise<void>): void {
-    const { onFailure, reason } = this.#options;
+  push(bytes: number, work: () => Promise<void> | void): void {
     const size = bytes + OWN_BYTES;
     this.#bytes += size;
-    this.#last = this.#last
-      .then(work)
-      .catch((cause: unknown) => onFailure(reason, cause))
-      .finally(() => {
-        this.#bytes -= size;
-      });
+    this.#waiting.push({ size, work });
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { onFailure, reason } = this.#options;
+    await null; // whoever adds work goes on first
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      try {
+        await next.work();
+      } catch (cause) {
+        onFailure(reason, cause);
+      }
+      this.#bytes -= next.size;
+    }
+    this.#running = null;
   }
 
   /** Resolves once queued work is within the maximum. Never rejects. */
   async room(): Promise<void> {
-    while (this.#bytes > this.#options.maxBytes) await this.#last;
+    while (this.#bytes > this.#options.maxBytes) await this.flush();
   }
 
   /** Resolves when everything queued so far is done or has failed. Never rejects. */
   flush(): Promise<void> {
-    return this.#last;
+    if (this.#running === null) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ size: 0, work: resolve }));
   }
 }

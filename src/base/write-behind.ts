@@ -106,10 +106,11 @@ export class WriteBehind {
         this.#due.delete(writer);
         clearImmediate(next);
         next = undefined;
-        const written = (writing ?? Promise.resolve()).then(write).then(() => {
+        const written = writing === null ? write() : writing.then(write);
+        writing = written;
+        void written.then(() => {
           if (writing === written) writing = null;
         });
-        writing = written;
         return written;
       },
     };

@@ -11,6 +11,7 @@ export class Turns {
   #workedMs = 0;
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
+  #renewing: NodeJS.Immediate | undefined;
 
   /**
    * Runs one piece of work: at once if the current time slice has time left, otherwise in a later one. Only synchronous
@@ -32,6 +33,11 @@ export class Turns {
   }
 
   #now<T>(piece: () => T | Promise<T>): T | Promise<T> {
+    // the next turn of the event loop has a time slice of its own
+    this.#renewing ??= setImmediate(() => {
+      this.#renewing = undefined;
+      this.#workedMs = 0;
+    });
     const startedAt = performance.now();
     try {
       return piece();
