@@ -50,7 +50,7 @@ it('a turn and a repeated request need few statements and write transactions', a
   const ofTurn = await least(Array.from({ length: TURNS - 1 }, (_, i) => i + 1));
   const ofSeen = await least(Array.from({ length: SEEN }, () => TURNS - 1));
   expect(ofTurn.writes).toBeLessThanOrEqual(3);
-  expect(ofTurn.statements).toBeLessThanOrEqual(40);
+  expect(ofTurn.statements).toBeLessThanOrEqual(36);
   expect(ofSeen.writes).toBeLessThanOrEqual(1);
   expect(ofSeen.statements).toBeLessThanOrEqual(13);
 });
