@@ -7,11 +7,19 @@ import { LRUCache } from 'lru-cache';
  */
 export class BoundedMap<Key extends {}, Value extends {}> {
   readonly #half: number;
+  readonly #sizeOf: ((value: Value) => number) | null;
+  /** Size of the newer map. */
+  #size = 0;
   #newer = new Map<Key, Value>();
   #older = new Map<Key, Value>();
 
-  constructor(max: number) {
+  /**
+   * @param max - maximum number of entries, or of their sizes, beyond which two entries may lie
+   * @param sizeOf - the size of an entry. Default: 1
+   */
+  constructor(max: number, sizeOf: ((value: Value) => number) | null = null) {
     this.#half = Math.max(1, Math.floor(max / 2));
+    this.#sizeOf = sizeOf;
   }
 
   get size(): number {
@@ -38,19 +46,27 @@ export class BoundedMap<Key extends {}, Value extends {}> {
 
   set(key: Key, value: Value): this {
     if (this.#older.size > 0) this.#older.delete(key);
-    if (this.#newer.size >= this.#half && !this.#newer.has(key)) {
+    const before = this.#newer.get(key);
+    if (before === undefined && this.#size >= this.#half) {
       this.#older = this.#newer;
       this.#newer = new Map();
+      this.#size = 0;
     }
+    if (this.#sizeOf !== null) this.#size += this.#sizeOf(value) - (before === undefined ? 0 : this.#sizeOf(before));
+    else if (before === undefined) this.#size++;
     this.#newer.set(key, value);
     return this;
   }
 
   delete(key: Key): boolean {
-    return this.#newer.delete(key) || this.#older.delete(key);
+    const value = this.#newer.get(key);
+    if (value === undefined) return this.#older.delete(key);
+    this.#size -= this.#sizeOf === null ? 1 : this.#sizeOf(value);
+    return this.#newer.delete(key);
   }
 
   clear(): void {
+    this.#size = 0;
     this.#newer.clear();
     this.#older.clear();
   }

@@ -20,7 +20,8 @@ const OPENER = /^(?:[0-9a-f]{12}|(?![0-9a-f]{8}-)[a-z]{4,12})(?=-)/;
  */
 export function shownIdOf(contentId: string, opener: string, branch = ''): string {
   if (contentId === '') return '';
-  return [opener, branch, contentId].filter((part) => part !== '').join('-');
+  const of = branch === '' ? contentId : `${branch}-${contentId}`;
+  return opener === '' ? of : `${opener}-${of}`;
 }
 
 export function contentIdOf(shownId: string): string {

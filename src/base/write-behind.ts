@@ -100,7 +100,10 @@ export class WriteBehind {
     const writer: BackgroundWriter = {
       soon: (rows = 0) => {
         if (rows >= WRITTEN_AT_ONCE && writing === null) next ??= setImmediate(() => void writer.flush());
-        else this.#later(writer);
+        else {
+          this.#due.add(writer);
+          if (this.#timer === undefined) this.wake();
+        }
       },
       flush: () => {
         this.#due.delete(writer);
@@ -125,11 +128,6 @@ export class WriteBehind {
   /** Schedules a round of writes: the source has data. */
   wake(): void {
     this.#timer ??= setTimeout(() => void this.#writeAll(), this.#everyMs).unref();
-  }
-
-  #later(writer: BackgroundWriter): void {
-    this.#due.add(writer);
-    this.wake();
   }
 
   async #writeAll(): Promise<void> {

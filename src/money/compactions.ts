@@ -197,9 +197,9 @@ export class AvoidedCompactions {
   /** Whether the conversation avoided a compaction with this request. */
   billed({ project, conversationId, client, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
     if (conversationId === '') return false;
-    const key = keyOf(project, conversationId);
     const threshold = this.#thresholds.of({ project, product: client ?? '', model });
     if (threshold === undefined) return false;
+    const key = keyOf(project, conversationId);
     const sent = fresh + write5m + write1h + read;
     if (sent + Math.max(0, removed) <= threshold) {
       this.#beyond.delete(key);

@@ -129,8 +129,9 @@ export class Billing {
     const { price, fees } = pricesOf(facts, prices);
     const compacted = state === null && this.#isCompacted(name, facts);
     const hasCache = facts.usage !== null && hasCacheFigures(facts.usage);
-    const { scale, seen } = this.#scale(facts).after(facts, from, facts.usage?.input ?? null, hasCache);
-    this.#change(scaleName(facts), '', facts.atMs, scale);
+    const scaleOf = scaleName(facts);
+    const { scale, seen } = this.#scale(scaleOf).after(facts, from, facts.usage?.input ?? null, hasCache);
+    this.#change(scaleOf, '', facts.atMs, scale);
     const { calibration, reportsCache } = scale;
     const bill = billOf(facts, from, { price, fees, calibration, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
@@ -143,19 +144,19 @@ export class Billing {
     const texts = facts.texts.filter(isNew);
     const regrets = facts.regrets.filter(isNew);
     // a repeated request shows the same work again
-    const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
+    const isSeen = facts.work && from !== null && shared(from, facts.messages, false) > facts.work.since;
     const work = isSeen ? undefined : facts.work;
     const turn = turnOf(facts, shadow ? asSent(bill) : bill, regrets, work);
     const would = shadow ? wouldBe(bill) : null;
-    const share = shadow ? 0 : scale.deviation;
-    const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
+    const saved = Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
+    const savedDeviation = shadow || saved === 0 ? 0 : scale.deviation * saved;
     const counted = { reportsCache, savedDeviation, would, ...seen };
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));
     if (bill.repeated.dollars !== 0) this.#sums.add(repeatSums(facts, { dollars: bill.repeated.dollars }));
     if (facts.prefixBroken) this.#sums.add(brokenSums(facts, causeOf(from, facts, compacted)));
-    for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
+    if (texts.length > 0) for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
     if (facts.unexamined)
       for (const group of unexaminedSums(turn, facts.unexamined, bill.newFrom)) this.#sums.add(group);
     for (const regret of regrets) this.#sums.add(regretSums(turn, regret, entering));
@@ -188,8 +189,7 @@ export class Billing {
     return value instanceof ModelScale ? null : value;
   }
 
-  #scale(facts: RequestFacts): ModelScale {
-    const name = scaleName(facts);
+  #scale(name: string): ModelScale {
     const value = (this.#changed.get(name) ?? this.#held.get(name))?.value;
     return value instanceof ModelScale ? value : new ModelScale();
   }

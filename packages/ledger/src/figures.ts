@@ -36,8 +36,11 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     regretDollars: turn.regretDollars ?? 0,
     missTokens: turn.missTokens,
     missDollars: turn.missDollars ?? 0,
-    looked: texts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0),
-    lookedRemoved: texts.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0),
+    looked: texts.length === 0 ? 0 : texts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0),
+    lookedRemoved:
+      texts.length === 0
+        ? 0
+        : texts.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0),
     reported: counted.reported,
     guessed: counted.guessed,
     wouldRemove: counted.would?.removed ?? 0,
@@ -143,8 +146,8 @@ export class WaitingSums {
   }
 
   add(group: SumGroup): void {
-    const { fields } = group;
-    const waiting = this.#groupOf(group);
+    const { day, project, slice, key, fields } = group;
+    const waiting = this.#groups.get(`${day}\0${project}\0${slice}\0${key}`) ?? this.#groupOf(group);
     for (const field in fields) {
       const value = fields[field] ?? 0;
       if (value !== 0) waiting.fields.set(field, (waiting.fields.get(field) ?? 0) + value);

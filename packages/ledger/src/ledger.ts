@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { LRUCache } from 'lru-cache';
 import type { OpenLedger } from 'mcp-pruner/app/guest.ts';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
@@ -71,13 +70,7 @@ interface Place {
  */
 export class Ledger implements OpenLedger {
   readonly #options: LedgerOptions;
-  readonly #held = new LRUCache<string, HeldState>({
-    maxSize: MAX_MESSAGES,
-    sizeCalculation: ({ value }) =>
-      value === null || value instanceof ModelScale
-        ? 1
-        : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
-  });
+  readonly #held = new BoundedMap<string, HeldState>(MAX_MESSAGES, sizeOf);
   /** Per conversation: project, and price of a new token in its newest request billed here. */
   readonly #places = new BoundedMap<string, Place>(MAX_CONVERSATIONS);
   readonly #queue: RequestFacts[] = [];
@@ -363,4 +356,12 @@ export async function readReport(store: LedgerStore, query: LedgerQuery, prices?
 function billOnly(facts: RequestFacts): RequestFacts {
   const none = { conversationId: '', lineage: '', messages: [], cacheUpTo: null, texts: [], regrets: [] };
   return { ...facts, ...none, fresh: { from: 0, tokens: 0 }, newest: undefined, summary: undefined, work: undefined };
+}
+
+/** Number of messages in a state, and one for itself. */
+function sizeOf({ value }: HeldState): number {
+  let size = 1;
+  if (value === null || value instanceof ModelScale) return size;
+  for (const { messages } of value.branches) size += messages.length;
+  return size;
 }

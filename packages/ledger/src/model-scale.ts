@@ -121,7 +121,10 @@ export class ModelScale {
   ): { readonly scale: ModelScale; readonly seen: NewTokens } {
     const row = total === null ? null : this.#rowOf(facts, known, total);
     const caches = this.#reportsCache || reportsCache;
-    if (row === null) return { scale: new ModelScale(this.#evidence, caches), seen: NOTHING };
+    if (row === null) {
+      const scale = caches === this.#reportsCache ? this : new ModelScale(this.#evidence, caches);
+      return { scale, seen: NOTHING };
+    }
     const { guessed, thoughts, counted, deviation } = row;
     const weight = deviation ** -2;
     const { guessed2, guessedThoughts, thoughts2, guessedCounted, thoughtsCounted } = this.#evidence;

@@ -81,12 +81,18 @@ export class Settlement {
 
   get query(): SettleQuery {
     const { own, held, process: name, nowMs } = this.#parts;
-    const states = new Map(own.flatMap(namesOf).map((name) => [name, held.peek(name)?.version ?? 0]));
-    const lineages = [
-      ...new Set(own.flatMap(({ lineage = '', fresh }) => (lineage === '' || fresh.from > 2 ? [] : lineage))),
-    ];
+    const states = new Map<string, number>();
+    const lineages = new Set<string>();
+    const requestIds: string[] = [];
+    for (const facts of own) {
+      for (const of of [conversationName(facts), scaleName(facts)])
+        if (!states.has(of)) states.set(of, held.peek(of)?.version ?? 0);
+      const { lineage = '', fresh, requestId } = facts;
+      if (lineage !== '' && fresh.from <= 2) lineages.add(lineage);
+      requestIds.push(requestId);
+    }
     const process = { name, lineage: PROCESSES, aliveFromMs: Math.trunc(nowMs) - ALIVE_MS };
-    return { states, lineages, requestIds: own.map(({ requestId }) => requestId), process };
+    return { states, lineages: [...lineages], requestIds, process };
   }
 
   /** See `SettleWork`. */
@@ -110,19 +116,24 @@ export class Settlement {
         return [];
       }
     });
-    const fresh = own.filter(({ requestId }) => !settling.seen.has(requestId));
-    const open = [...stored, ...fresh.map((facts): Open => ({ facts, sinceMs: null }))];
-    open.sort((a, b) => a.facts.atMs - b.facts.atMs);
+    const open: Open[] = stored;
+    for (const facts of own) if (!settling.seen.has(facts.requestId)) open.push({ facts, sinceMs: null });
+    if (!isInOrder(open)) open.sort((a, b) => a.facts.atMs - b.facts.atMs);
     const mayWait = ({ sinceMs }: Open): boolean => sinceMs === null || nowMs - sinceMs < SETTLE_MS;
-    const left = settling.others ? billInOrder(billing, open, mayWait) : [];
+    const left = new Set(settling.others ? billInOrder(billing, open, mayWait) : []);
     if (!settling.others) for (const { facts } of open) billing.bill(facts);
-    const billed = open.filter((one) => !left.includes(one));
+    const waits: WaitingRequest[] = [];
+    const ended = [...removed];
+    for (const one of open) {
+      if (one.sinceMs !== null && !left.has(one)) ended.push(one.facts.requestId);
+      else if (one.sinceMs === null && left.has(one)) waits.push(waitingOf(one.facts, nowMs));
+    }
     const alive = { name: process, lineage: PROCESSES, atMs: nowMs, version: 1, data: '' };
     this.#result = {
       billed: billing.billed,
       states: billing.changed,
       failures,
-      waiting: only === undefined ? left.length : settling.waiting.length,
+      waiting: only === undefined ? left.size : settling.waiting.length,
       dropped: removed.length,
     };
     return {
@@ -130,8 +141,8 @@ export class Settlement {
       sums: [...sums, ...billing.sums],
       states: last ? billing.states() : [...billing.states(), alive],
       removed: last ? [process] : [],
-      waits: left.filter(({ sinceMs }) => sinceMs === null).map(({ facts }) => waitingOf(facts, nowMs)),
-      billed: [...removed, ...billed.filter(({ sinceMs }) => sinceMs !== null).map(({ facts }) => facts.requestId)],
+      waits,
+      billed: ended,
     };
   }
 
@@ -152,6 +163,15 @@ export class Settlement {
     }
     return known;
   }
+}
+
+function isInOrder(open: readonly Open[]): boolean {
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { facts } of open) {
+    if (facts.atMs < last) return false;
+    last = facts.atMs;
+  }
+  return true;
 }
 
 /**
