@@ -57,7 +57,8 @@ export class LimitWatch {
 
   /** Notes a request that has ended. Never throws or blocks. */
   ended(exchange: EndedExchange): void {
-    const limits = limitsOf(exchange);
+    const isSilent = exchange.fields.length + exchange.limitEvents.length === 0;
+    const limits = isSilent ? null : limitsOf(exchange);
     if (limits !== null) this.#note(exchange, limits);
     this.#options.onAnswered?.(exchange);
   }

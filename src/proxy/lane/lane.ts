@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks'; // the global one is looked up at each use
 import type { FailureReporter } from '../../base/failures.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { Passed } from '../../core/request/passing.ts';
@@ -284,7 +285,7 @@ export class LaneExchange implements UpstreamRequest {
   answer(): Answer | Promise<Answer> {
     if (this.#tap) return this.#tap.end();
     const reader = new AnswerReader();
-    if (this.#kept) reader.data(this.#kept);
+    if (this.#kept) reader.whole(this.#kept);
     return reader.end();
   }
 }

@@ -109,6 +109,17 @@ export class AnswerReader {
     else this.#begin(chunk);
   }
 
+  /** Adds a whole answer instead of `data`: JSON or events, of at most 64 KB. */
+  whole(answer: Buffer): void {
+    if (answer[0] !== OPEN_BRACE) {
+      this.data(answer);
+      return;
+    }
+    const json = answer.toString('latin1');
+    this.#signsIn(json);
+    this.#take(json, '');
+  }
+
   /** Adds an event that arrived as a separate message, instead of `data`. */
   event(json: Buffer, name = ''): void {
     const whole = this.#json(name);
