@@ -3,6 +3,9 @@ import { type MarkerFields, parseMarker } from '../../src/engine/text/marker.ts'
 import { Random } from '../fuzz/random.ts';
 import type { Agent } from './agents.ts';
 
+/** Error codes of `recovery_unavailable` and `store_unavailable`. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([-32006, -32009]);
+
 /** The product's MCP tools. */
 export class Rpc {
   readonly #url: () => string;
@@ -20,16 +23,22 @@ export class Rpc {
     }
   }
 
-  /** Calls a tool. Returns its answer, or `null` if it failed. */
-  async call(name: string, args: object): Promise<unknown> {
+  /** Calls a tool, again while the store is unavailable, as an agent would. Returns its answer, or `null` if it failed. */
+  async call(name: string, args: object, attempts = 50): Promise<unknown> {
     const answer = await fetch(`${this.#url()}/rpc`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
     });
-    const { result } = (await answer.json()) as { result?: { isError?: boolean; content?: [{ text: string }] } };
+    const { result, error } = (await answer.json()) as {
+      result?: { isError?: boolean; content?: [{ text: string }] };
+      error?: { code: number };
+    };
     const text = result?.isError === true ? undefined : result?.content?.[0].text;
-    return text === undefined ? null : JSON.parse(text);
+    if (text !== undefined) return JSON.parse(text);
+    if (attempts <= 1 || !UNAVAILABLE.has(error?.code ?? 0)) return null;
+    await new Promise((go) => setTimeout(go, 200));
+    return this.call(name, args, attempts - 1);
   }
 
   /** The agent asks for the lines of a few markers, as one that needed them. */
