@@ -1,7 +1,7 @@
 import { openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Part } from '../../src/app/guest.ts';
+import type { Edition } from '../../src/app/guest.ts';
 import { type RunningServer, startHttp } from '../../src/app/serve.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
@@ -26,8 +26,8 @@ export interface ProxyOptions {
   readonly clock?: Clock;
   /** Requests in a row without a saving that raise the alarm. */
   readonly alarmAfter?: number;
-  /** Parts instead of the product's. */
-  readonly parts?: readonly Part[] | undefined;
+  /** Changes to the product's edition. */
+  readonly edition?: Partial<Edition> | undefined;
 }
 
 /** The product on a free port, in this process, with a real store and a real log. */
@@ -38,13 +38,13 @@ export class TestProxy {
   #app: RunningServer | null = null;
   #flush: () => Promise<void> = async () => {};
 
-  readonly #more: Pick<ProxyOptions, 'alarmAfter' | 'parts'>;
+  readonly #more: Pick<ProxyOptions, 'alarmAfter' | 'edition'>;
 
   constructor(
     settings: Settings,
     clock: Clock | undefined,
     logFile: string,
-    more: Pick<ProxyOptions, 'alarmAfter' | 'parts'> = {},
+    more: Pick<ProxyOptions, 'alarmAfter' | 'edition'> = {},
   ) {
     this.#more = more;
     this.#settings = settings;
@@ -69,7 +69,7 @@ export class TestProxy {
     const log = createLog({ level: 'debug', fd: openSync(this.#logFile, 'a') });
     this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
     this.#app = await startHttp(this.#settings, {
-      edition: { ...edition, parts: this.#more.parts ?? edition.parts },
+      edition: { ...edition, ...this.#more.edition },
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),

@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest';
-import type { Guest } from '../../src/app/guest.ts';
+import type { Edition, Guest } from '../../src/app/guest.ts';
 import { edition } from '../../src/edition.ts';
-import { chatBody } from '../helpers/chat.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
 
 /** Calls of guests, in order: `limits.ended`. */
 const calls: string[] = [];
 
 /** The same guest, with calls of its functions noted. Doors admit requests, and are no members of this list. */
-function noted(name: string, guest: Guest): Guest {
+function noted<G extends Guest>(name: string, guest: G): G {
   const { door, ...rows } = guest.rows;
   const noting = <T extends object>(path: string, of: T): T =>
     new Proxy(of, {
@@ -40,16 +41,36 @@ it('no guest is asked between a request and its answer but by direct, and ended 
     ...part,
     open: async (...where: Parameters<typeof part.open>) => noted(part.name, await part.open(...where)),
   }));
-  const proxy = await startProxy(upstream, { parts, env: { MCP_PRUNER_SEAMS: 'on' } });
+  const own: Partial<Edition> = {
+    parts,
+    async ledger() {
+      const open = await edition.ledger();
+      return (...to) => noted('ledger', open(...to));
+    },
+    async contextGc() {
+      const open = await edition.contextGc();
+      return (...to) => noted('context', open(...to));
+    },
+    async recall() {
+      const open = await edition.recall();
+      return (...to) => noted('recall', open(...to));
+    },
+  };
+  const proxy = await startProxy(upstream, { edition: own, env: { MCP_PRUNER_SEAMS: 'on' } });
   const history = [{ role: 'user', content: 'Why does the build fail?' }] as const;
   calls.length = 0;
   // the second and third request take the lane
   for (let n = 0; n < 3; n++) {
     expect(await (await proxy.chat(chatBody(history))).text()).toContain('prompt_tokens');
-    await expect.poll(() => calls).toContain('limits.ended');
+    await expect
+      .poll(() => calls)
+      .toEqual(expect.arrayContaining(['limits.ended', 'ledger.ledger.request', 'context.cold.answered']));
     calls.length = 0;
   }
-  expect(before).toHaveLength(6);
-  expect(before.flat().filter((call) => !call.startsWith('seams.direct.'))).toEqual([]);
+  await (await proxy.chat(chatBody(oneResult(serverLog(100))))).text();
+  await expect.poll(() => calls).toEqual(expect.arrayContaining(['context.sees.see', 'recall.sees.see']));
+  expect(before).toHaveLength(8);
+  // new messages are read once their request was forwarded, while the model answers
+  expect(before.flat().filter((call) => !/^seams\.direct\.|\.sees\./.test(call))).toEqual([]);
   expect(before.flat()).not.toEqual([]);
 });
