@@ -31,6 +31,9 @@ const COUNTED =
 const COUNTS =
   /^(?:top|first|last|over|above|under|below|than|least|most|exceeds?|exceeded|exceeding|all|about|around|approximately|>|<|>=|<=)$/i;
 
+/** Words before a line number. Programs print the number alone, whatever follows in the question (`line 51 of a.ts`). */
+const PLACE = /^(?:lines?|lignes?|zeilen?)$/i;
+
 /** The literals of a goal, longest first. */
 export function literalsOf(goal: string): Literal[] {
   const found = new Map<string, Literal>();
@@ -49,7 +52,8 @@ export function literalsOf(goal: string): Literal[] {
     const word = raw.replace(LEADING, '').replace(TRAILING, '');
     if (!isLiteral(word)) continue;
     const before = (words[k - 1] ?? '').replace(LEADING, '').replace(TRAILING, '');
-    if (NUMBER.test(word)) {
+    if (PLACE.test(before)) add(word);
+    else if (NUMBER.test(word)) {
       const behind = /[.,;:!?)]$/.test(raw) ? '' : (words[k + 1] ?? '').replace(TRAILING, '');
       if (COUNTED.test(behind) || COUNTS.test(before)) continue;
     }

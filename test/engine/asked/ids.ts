@@ -88,8 +88,17 @@ const SHAPES: readonly {
   },
 ];
 
+/** Hits of a search without the names of their files. Ten are on line 51, and one of them mentions a line. */
+const lineCases = ['What is on line 51 of chars.ts?', 'Que fait la ligne 51 de chars.ts ?'].map((goal): AskedCase => {
+  const hit = (i: number): string =>
+    `${1 + ((i * 7) % 50)}:export function ${['load', 'merge', 'parse', 'send'][i % 4]}${['Order', 'Basket', 'Mail'][i % 3]}${i}(text: string): number {`;
+  const answers = places(400, 10, 51);
+  const lines = mixed(400, answers, hit, (i) => `51:export function ${i === answers[3] ? 'line' : `blank${i}`}At(at: number): boolean {`);
+  return { name: goal, goal, lines, answers, hints: { origin: 'search', command: 'grep -rhn "export function" src' } };
+});
+
 /** 330 lines, of which 30 hold the id that the question names. */
-export const idCases: readonly AskedCase[] = SHAPES.flatMap(({ name, command: line, line: row, id: asked, goal }, k) =>
+const namedCases: readonly AskedCase[] = SHAPES.flatMap(({ name, command: line, line: row, id: asked, goal }, k) =>
   [330, 1_200].map((n): AskedCase => {
     const answers = places(n, n < 1_000 ? 30 : 90, k + n);
     const lines = mixed(
@@ -101,3 +110,5 @@ export const idCases: readonly AskedCase[] = SHAPES.flatMap(({ name, command: li
     return { name: `${name}, ${n} lines`, goal, lines, answers, hints: command(line) };
   }),
 );
+
+export const idCases: readonly AskedCase[] = [...namedCases, ...lineCases];
