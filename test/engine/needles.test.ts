@@ -14,12 +14,30 @@ const hit = (i: number): string =>
 
 const packageRow = (name: string, version: string, about: string): string =>
   `ii  ${name.padEnd(40)} ${version.padEnd(24)} amd64        ${about}`;
-const installed = (i: number): string =>
-  packageRow(
-    `lib${pick(WORDS, i)}${i}`,
-    `${1 + (i % 9)}.${i % 30}.${i % 7}-${1 + (i % 3)}`,
-    `${pick(VERBS, i)} library for ${pick(WORDS, i * 3)}s`,
+const SYLLABLES = 'ga lo ri mun tas ke vor pel shi dra non bu fex qui zam wo'.split(' ');
+const ABOUT =
+  `utility library for directing compilation data shared type runtime command line tool support files header static
+  development documentation fonts theme module server client network secure text image audio video format parser archive
+  system service manager viewer editor common base extra simple fast small portable modern GNU version control build`.split(
+    /\s+/,
   );
+/** Names, versions and descriptions of which none is formed like the next, as on a real machine. */
+const named = (i: number): string =>
+  Array.from({ length: 2 + (i % 3) }, (_, k) => pick(SYLLABLES, i * 5 + k * 3 + 1)).join(i % 4 === 3 ? '-' : '') +
+  (i % 5 === 0 ? `${i % 10}` : '');
+const version = (i: number): string =>
+  [`${i % 9}.${i % 30}-${i % 4}`, `1:${i % 40}.${i % 6}+dfsg-1`, `${2000 + (i % 20)}.${i % 12}~rc1`, `${i % 300}`][
+    i % 4
+  ] ?? '';
+const varied = (i: number): string =>
+  packageRow(
+    named(i),
+    version(i),
+    Array.from({ length: 3 + (i % 6) }, (_, k) => pick(ABOUT, i * 13 + k * 7)).join(' '),
+  );
+const versioned = (i: number): string => `${named(i)}\t${version(i)}`;
+const listed = (i: number): string =>
+  `${named(i)}/stable,now ${version(i)} ${i % 3 ? 'amd64' : 'all'} [installed${i % 2 ? ',automatic' : ''}]`;
 
 const STATES = ['status unpacked', 'status half-configured', 'status installed', 'configure', 'install'];
 const logged = (i: number): string =>
@@ -41,16 +59,22 @@ const needles: readonly (readonly [string, (i: number) => string, string, string
   ],
   [
     'dpkg -l',
-    installed,
+    varied,
     packageRow('openssl', '3.0.2-0ubuntu1.15', 'Secure Sockets Layer toolkit - cryptographic utility'),
     'Which version of openssl is installed?',
   ],
   [
     'dpkg -l',
-    installed,
+    varied,
     packageRow('postgresql-14', '14.9-0ubuntu0.22.04.1', 'Open Source Relational Database'),
     'Check whether postgresql is installed.',
   ],
+  // names that are also words of any question, or hold signs
+  ['dpkg -l', varied, packageRow('make', '4.3-4.1', 'utility for directing compilation'), 'Which make is installed?'],
+  ['dpkg -l', varied, packageRow('file', '1:5.44-3', 'command line tool type data'), 'Quelle version de file ?'],
+  ['dpkg -l', varied, packageRow('g++', '4:12.2.0-3', 'GNU build support'), 'Which version of g++ do we have?'],
+  ['dpkg-query -W', versioned, 'less\t590-2', 'Is less installed?'],
+  ['apt list --installed', listed, 'make/stable,now 4.3-4.1 amd64 [installed]', 'Do we have make?'],
   [
     'cat /var/log/dpkg.log',
     logged,

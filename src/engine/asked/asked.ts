@@ -1,5 +1,6 @@
 import { countOf, unionOf } from '../goal/matching.ts';
-import { type Reading, RULES } from '../kinds/kind.ts';
+import { type Family, type Reading, RULES } from '../kinds/kind.ts';
+import { cellLines } from './cells.ts';
 import { extremes, ordered } from './extremes.ts';
 import { linesOf, literalsOf } from './literals.ts';
 import { seriesOf } from './series.ts';
@@ -24,6 +25,7 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
   if (goal === '' || reading.view.n === 0) return;
   const room = new GoalQuota(reading, keep);
   for (const lines of literalLines(reading, goal)) room.fill(lines);
+  if (OF_ROWS.has(reading.kind.family)) room.fill(cellLines(reading.view, goal));
   const spans = spansOf(goal);
   const order = orderQuestion(goal);
   const clocks = spans.length > 0 || order !== null ? lineClocks(reading.view) : null;
@@ -40,6 +42,9 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
   }
   room.fill(identifierLines(reading), Math.max(FEW_LINES, Math.floor(reading.view.n * NAMED_SHARE)));
 }
+
+/** Families of texts whose lines have cells. */
+const OF_ROWS: ReadonlySet<Family> = new Set<Family>(['table', 'listing', 'log']);
 
 /** Marks lines until a quarter of the text is kept for the goal. */
 class GoalQuota {

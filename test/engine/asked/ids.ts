@@ -93,7 +93,12 @@ const lineCases = ['What is on line 51 of chars.ts?', 'Que fait la ligne 51 de c
   const hit = (i: number): string =>
     `${1 + ((i * 7) % 50)}:export function ${['load', 'merge', 'parse', 'send'][i % 4]}${['Order', 'Basket', 'Mail'][i % 3]}${i}(text: string): number {`;
   const answers = places(400, 10, 51);
-  const lines = mixed(400, answers, hit, (i) => `51:export function ${i === answers[3] ? 'line' : `blank${i}`}At(at: number): boolean {`);
+  const lines = mixed(
+    400,
+    answers,
+    hit,
+    (i) => `51:export function ${i === answers[3] ? 'line' : `blank${i}`}At(at: number): boolean {`,
+  );
   return { name: goal, goal, lines, answers, hints: { origin: 'search', command: 'grep -rhn "export function" src' } };
 });
 
