@@ -99,15 +99,16 @@ export class Background {
     }
   }
 
-  /** Starts a compaction if it pays. Returns at once. */
-  consider(seam: Seam): void {
-    if (this.#closing) return;
+  /** Starts a compaction if it pays. @returns a promise that resolves once it was made, or not */
+  consider(seam: Seam): Promise<void> {
+    if (this.#closing) return Promise.resolve();
     const { onFailure } = this.#options;
     const work = this.#consider(seam).catch((cause: unknown) =>
       onFailure('compaction_not_made', cause, { requestId: seam.request.requestId }),
     );
     this.#running.add(work);
     void work.finally(() => this.#running.delete(work));
+    return work;
   }
 
   /** Resolves once nothing is running. Never rejects. */

@@ -79,6 +79,8 @@ export class CompactionBook {
   readonly #sql: Sql;
   readonly #blocks = new BoundedMap<number, string>(MAX_BLOCKS);
   readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
+  /** What this process changed since it last read a compaction. */
+  readonly #changed = new BoundedMap<number, Partial<Compaction>>(MAX_BLOCKS);
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -105,9 +107,11 @@ export class CompactionBook {
       );
       if (rows.length > 0) this.#seen.set(key, rows);
       else this.#seen.delete(key);
+      for (const { id } of rows) this.#changed.delete(id);
       return rows;
     } catch (cause) {
-      const seen = this.#seen.get(key)?.filter(({ state }) => state === 'used' || state === 'kept') ?? [];
+      const known = this.#seen.get(key)?.map((one): Compaction => ({ ...one, ...this.#changed.get(one.id) })) ?? [];
+      const seen = known.filter(({ state }) => state === 'used' || state === 'kept');
       if (seen.length === 0 || seen.some(({ linePrefix }) => linePrefix === '')) throw cause;
       return seen;
     }
@@ -167,12 +171,17 @@ export class CompactionBook {
         [Math.trunc(atMs), usedMessages, id],
       ),
     );
+    if (changed > 0) this.#note(id, { state: 'used', usedMessages, usedMs: Math.trunc(atMs) });
     return changed > 0;
   }
 
+  #note(id: number, change: Partial<Compaction>): void {
+    this.#changed.set(id, { ...this.#changed.get(id), ...change });
+  }
+
   /** Records where the line about what is gone stands. @returns the place that is on record, which wins */
-  place(id: number, line: string, linePrefix: string): Promise<{ line: string; linePrefix: string }> {
-    return this.#sql.write(function* (): Steps<{ line: string; linePrefix: string }> {
+  async place(id: number, line: string, linePrefix: string): Promise<{ line: string; linePrefix: string }> {
+    const placed = await this.#sql.write(function* (): Steps<{ line: string; linePrefix: string }> {
       yield* change("UPDATE main.seam_compaction SET line = ?, line_prefix = ? WHERE id = ? AND line_prefix = ''", [
         line,
         linePrefix,
@@ -184,6 +193,8 @@ export class CompactionBook {
       );
       return row ?? { line: '', linePrefix: '' };
     });
+    this.#note(id, placed);
+    return placed;
   }
 
   /** Records how many tokens of replaced files were read again so far. */
@@ -194,7 +205,7 @@ export class CompactionBook {
   }
 
   async become(id: number, state: State, from: readonly State[], cause = ''): Promise<void> {
-    await this.#sql.write(() =>
+    const changed = await this.#sql.write(() =>
       change('UPDATE main.seam_compaction SET state = ?, cause = ? WHERE id = ? AND state IN LIST(?)', [
         state,
         cause,
@@ -202,6 +213,7 @@ export class CompactionBook {
         from,
       ]),
     );
+    if (changed > 0) this.#note(id, { state });
   }
 
   /** Compactions of a conversation by the name that people see, oldest first. */

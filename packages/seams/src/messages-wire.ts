@@ -10,6 +10,7 @@ import { type CompactionAnswer, type CompactionUsage, INSTRUCTIONS, MAX_OUTPUT_T
 export const messagesWire: SeamWire = {
   beta: 'compact-2026-09-04',
   textType: 'text',
+  takesLine: new Set(['user', 'tool']),
 
   excluded(body, { messages, managesContext }) {
     if (managesContext === true && !keepsAll(valueIn(body, 'context_management'))) return 'client_manages_context';

@@ -52,6 +52,7 @@ export async function openSeams(services: Services): Promise<Guest> {
   return {
     name: 'seams',
     direct: seat,
+    ended: seat.onEnded,
     rows: {
       readings: { seams: () => readMonth(store, prices, clock.nowMs()) },
       gauges: [

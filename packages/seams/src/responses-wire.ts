@@ -12,6 +12,7 @@ import type { CompactionAnswer, CompactionUsage, SeamWire } from './wire.ts';
 export const responsesWire: SeamWire = {
   beta: '',
   textType: 'input_text',
+  takesLine: new Set(['user']),
 
   excluded(body, { messages, previous }) {
     if (previous !== '') return 'stored_history';

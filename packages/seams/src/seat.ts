@@ -1,14 +1,17 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
+import { contentIdOf } from 'mcp-pruner/base/conversation-ids.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { BudgetGate } from 'mcp-pruner/core/ports/budgets.ts';
+import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import type { SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
+import type { PassingRequest, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
+import { hasUserWords } from 'mcp-pruner/core/request/user-signs.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
-import type { Compaction, CompactionBook } from './book.ts';
+import { type Compaction, type CompactionBook, LOST_MS } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
 import { messagesWire } from './messages-wire.ts';
 import { ReadsAgain, type Replaced } from './reads-again.ts';
@@ -40,6 +43,8 @@ const WIRES: ReadonlyMap<string, SeamWire> = new Map([
 /** How long an unused store is taken to stay without compactions of other processes. */
 const RECHECK_MS = 10_000;
 const MAX_CONVERSATIONS = 5_000;
+const USER = '"user"';
+const TOOL_RESULT = '"tool_result"';
 
 /** A last answered request of a conversation in this process. */
 interface Answered {
@@ -54,6 +59,12 @@ export class Seat implements SeamSeat {
   #mayHave = true;
   #checkedMs = Number.NEGATIVE_INFINITY;
   readonly #answered = new BoundedMap<string, Answered>(MAX_CONVERSATIONS);
+  /** Conversations that were read from the store and have no summary. */
+  readonly #free = new BoundedMap<string, true>(MAX_CONVERSATIONS);
+  /** Conversations for which a summary is being considered or made, with the number of such seams. */
+  readonly #considered = new Map<string, number>();
+  /** The user's newest words, by conversation, and until when another process may be asking for a summary because of them. */
+  readonly #words = new BoundedMap<string, { readonly prefix: string; readonly untilMs: number }>(MAX_CONVERSATIONS);
   /** Newest messages that were sent, by conversation: a repeated request brings nothing new. */
   readonly #sent = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
@@ -77,6 +88,35 @@ export class Seat implements SeamSeat {
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
     this.#recheck();
     return false;
+  }
+
+  passes(project: string, { dialect, body, match }: PassingRequest): boolean {
+    if (!WIRES.has(dialect.name)) return true;
+    if (match === null) return false;
+    const { shownId, tail } = match.body;
+    if (!this.#free.has(`${project}\n${contentIdOf(shownId)}`)) return false;
+    const added = body.subarray(match.checkpoint.at, body.length - tail.length);
+    return dialect.name === 'messages' ? isOnlyResults(added) : !added.includes(USER);
+  }
+
+  /**
+   * Records what the store has of a conversation, and whether another process may be asking for a summary of it: that is
+   * always the process that served the user's newest words.
+   */
+  look({ project, rewritten }: SeamRequest, known: readonly Compaction[]): void {
+    const { conversationId, shownId, messages, prefixes } = rewritten;
+    const [key, shown] = [`${project}\n${conversationId}`, `${project}\n${shownId}`];
+    const nowMs = this.nowMs();
+    const at = messages.findLastIndex((message) => message.role === 'user' && hasUserWords(message));
+    const prefix = prefixes[at] ?? '';
+    if (this.#words.get(shown)?.prefix !== prefix) {
+      const isServedHere = at > messages.findLastIndex(({ role }) => role === 'assistant');
+      this.#words.set(shown, { prefix, untilMs: isServedHere ? 0 : nowMs + LOST_MS });
+    }
+    const isWaited = (this.#words.get(shown)?.untilMs ?? 0) > nowMs;
+    const has = known.some(({ state, askedMs }) => HELD.has(state) || (state === 'asked' && nowMs - askedMs < LOST_MS));
+    if (has || isWaited || this.#considered.has(key)) this.#free.delete(key);
+    else this.#free.set(key, true);
   }
 
   /** Looks whether the store has compactions. Never rejects. */
@@ -152,7 +192,13 @@ export class Seat implements SeamSeat {
     return this.#answered.get(key);
   }
 
-  answered(key: string, tokens: number): void {
+  /** Notes the length of conversations, also of requests that did not `enter`. */
+  readonly onEnded = ({ project, conversationId, status, isAnswer, usage }: EndedExchange): void => {
+    if (isAnswer && status < 300 && conversationId !== '') this.answered(`${project}\n${conversationId}`, usage);
+  };
+
+  answered(key: string, usage: ProviderUsage | null): void {
+    const tokens = usage?.promptTokens ?? 0;
     if (tokens <= 0) return;
     const { firstTokens = tokens } = this.#answered.get(key) ?? {};
     this.#answered.set(key, { tokens, firstTokens });
@@ -180,8 +226,17 @@ export class Seat implements SeamSeat {
     return tokens;
   }
 
-  compacting(): void {
+  /** A summary of a conversation is considered, until the promise resolves. */
+  considering({ project, rewritten }: SeamRequest, work: Promise<void>): void {
     this.#mayHave = true;
+    const key = `${project}\n${rewritten.conversationId}`;
+    this.#free.delete(key);
+    this.#considered.set(key, (this.#considered.get(key) ?? 0) + 1);
+    void work.then(() => {
+      const left = (this.#considered.get(key) ?? 1) - 1;
+      if (left > 0) this.#considered.set(key, left);
+      else this.#considered.delete(key);
+    });
   }
 }
 
@@ -218,6 +273,7 @@ class OneExchange implements SeamExchange {
     const { project, rewritten } = this.#request;
     if (this.#wire === undefined || rewritten.conversationId === '') return;
     this.#known = await this.#options.book.ofConversation(project, rewritten.conversationId);
+    this.#seat.look(this.#request, this.#known);
     const found = await this.#usable(this.#known);
     if (found === null) return;
     if (this.#fits(found)) await this.#swap(this.#wire, found);
@@ -329,9 +385,9 @@ class OneExchange implements SeamExchange {
     const { messages } = dialect.scan(body);
     const edits: ByteEdit[] = [];
     for (const one of [...this.#older.toReversed(), newest]) {
-      const { line, linePrefix } = one === newest ? await this.#placed(one, messages) : one;
+      const { line, linePrefix } = one === newest ? await this.#placed(wire, one, messages) : one;
       const message = messages.find(
-        ({ role }, i) => i >= one.messages && role === 'user' && rewritten.prefixes[i] === linePrefix,
+        ({ role }, i) => i >= one.messages && wire.takesLine.has(role) && rewritten.prefixes[i] === linePrefix,
       );
       const edit = message === undefined ? null : textBehind(body, message.span, wire.textType, line);
       if (edit !== null) edits.push(edit);
@@ -340,11 +396,16 @@ class OneExchange implements SeamExchange {
   }
 
   /** A summary's line and its place: the one on record, or behind this request's newest message. */
-  async #placed(one: Compaction, messages: readonly ScannedMessage[]): Promise<{ line: string; linePrefix: string }> {
+  async #placed(
+    wire: SeamWire,
+    one: Compaction,
+    messages: readonly ScannedMessage[],
+  ): Promise<{ line: string; linePrefix: string }> {
     if (one.linePrefix !== '') return one;
     const prefix = this.#request.rewritten.prefixes[messages.length - 1] ?? '';
     const isRepeated = this.#request.purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefix);
-    if (isRepeated || messages.at(-1)?.role !== 'user') return one;
+    const last = messages.at(-1);
+    if (isRepeated || last === undefined || !wire.takesLine.has(last.role)) return one;
     try {
       return await this.#options.book.place(one.id, lineFor(one.pictures), prefix);
     } catch (cause) {
@@ -409,8 +470,7 @@ class OneExchange implements SeamExchange {
     const prefix = rewritten.prefixes[count - 1];
     if (prefix === undefined) return;
     const answered = this.#seat.lastAnswered(this.#key);
-    this.#seat.compacting();
-    this.#options.background.consider({
+    const work = this.#options.background.consider({
       request: this.#request,
       wire,
       sent: this.swapped?.body ?? this.#request.body,
@@ -423,15 +483,12 @@ class OneExchange implements SeamExchange {
       budgets: this.#options.budgets(),
       busy: (retryAfter) => this.#seat.block(caller, retryAfter),
     });
+    this.#seat.considering(this.#request, work);
   }
 
   ended(usage: ProviderUsage | null): void {
     if (this.#request.purpose !== 'generate') return;
-    this.#seat.answered(this.#key, usage?.promptTokens ?? 0);
-    this.#noteReads();
-  }
-
-  #noteReads(): void {
+    this.#seat.answered(this.#key, usage);
     const { received: body, messages } = this.#request.rewritten;
     const one = this.#used;
     if (one === null || this.swapped === null) return;
@@ -452,6 +509,18 @@ class OneExchange implements SeamExchange {
 const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept']);
 const TOO_MANY = 429;
 const OVERLOADED = 529;
+
+/** Whether each of the user's messages in some bytes has a result. Quotes inside texts are escaped. */
+function isOnlyResults(bytes: Buffer): boolean {
+  let at = bytes.indexOf(USER);
+  while (at >= 0) {
+    const next = bytes.indexOf(USER, at + 1);
+    const result = bytes.indexOf(TOOL_RESULT, at);
+    if (result < 0 || (next >= 0 && result > next)) return false;
+    at = next;
+  }
+  return true;
+}
 
 function headerIn(fields: readonly string[], name: string): string {
   const at = fields.findIndex((field, i) => i % 2 === 0 && field.toLowerCase() === name);

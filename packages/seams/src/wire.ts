@@ -1,4 +1,4 @@
-import type { ScannedBody, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
+import type { Role, ScannedBody, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 
 /** Tokens of a compaction by price class. */
 export interface CompactionUsage {
@@ -30,6 +30,8 @@ export interface SeamWire {
   readonly beta: string;
   /** Type of text parts in user messages. */
   readonly textType: string;
+  /** Roles of messages behind whose content a line may be added. */
+  readonly takesLine: ReadonlySet<Role>;
   /** Why conversations like this one are not compacted; `''` if they may be. */
   excluded(body: Buffer, scanned: ScannedBody): string;
   /**

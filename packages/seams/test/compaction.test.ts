@@ -383,6 +383,30 @@ it(
 );
 
 it(
+  'the line about what is gone stands behind the results of the first request with a block',
+  async () => {
+    const world = await openWorld();
+    await world.task('Fix the checkout of the shop, please.', 8);
+    await world.turn('Now the invoices: why is the total wrong?', { calls: 1 });
+    await world.result('made');
+    const last = world.messages.at(-1)?.content as Json[];
+    const { id } = last.find(({ type }) => type === 'tool_use') as { id: string };
+    await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'The total is rounded.' }]);
+    expect(world.isSwapped).toBe(true);
+    expect(world.forwarded.at(-1)?.content).toEqual([
+      expect.objectContaining({ type: 'tool_result' }),
+      { type: 'text', text: expect.stringContaining('the tool recall searches it') },
+    ]);
+    const sent = JSON.stringify(world.forwarded.at(-1));
+    for (let i = 0; i < 2; i++) await world.turn(`Go on, part ${i}.`);
+    expect(JSON.stringify(world.forwarded)).toContain(sent);
+    expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
+    expect(world.agent.breaks).toEqual([]);
+  },
+  ROUND,
+);
+
+it(
   'the report says what summaries cost and saved, and nothing without any',
   async () => {
     const world = await openWorld();

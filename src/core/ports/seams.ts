@@ -1,4 +1,5 @@
 import type { Dialect, ProviderUsage, Purpose } from '../../wires/dialects/dialect.ts';
+import type { PrefixMatch } from '../request/prefix-memo.ts';
 import type { RewrittenRequest } from '../request/rewritten.ts';
 
 /** A model request about to be sent, with its sender and destination. */
@@ -73,6 +74,14 @@ export interface SeamExchange {
   ended(usage: ProviderUsage | null): void;
 }
 
+/** A request in which nothing is to be pruned. */
+export interface PassingRequest {
+  readonly dialect: Dialect;
+  readonly body: Buffer;
+  /** The remembered body that it continues; `null` if none is remembered. */
+  readonly match: PrefixMatch | null;
+}
+
 /** Replaces messages by the provider's summary before a request is sent, and observes answers. */
 export interface SeamSeat {
   /**
@@ -81,6 +90,11 @@ export interface SeamSeat {
    * @param isAsked - the request has the header `x-mcp-pruner-seams`
    */
   concerns(project: string, wire: Dialect['name'], isAsked: boolean): boolean;
+  /**
+   * Whether a request needs no `enter`, although its project is concerned: its conversation was read from the store and
+   * has no summary, and the request brings no words of the user. Cheap, from memory.
+   */
+  passes(project: string, request: PassingRequest): boolean;
   nowMs(): number;
   /** Never rejects. */
   enter(request: SeamRequest): Promise<SeamExchange>;

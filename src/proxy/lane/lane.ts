@@ -67,13 +67,15 @@ export class Lane {
   /** Never throws: after a fault, the request goes the usual way. */
   pass({ context, to, options }: Admission, requestId: string, body: Buffer): Passed | null {
     const { rewriter, onFailure } = this.options;
-    // summaries are looked up on the usual way
-    if (options.seams?.concerns(context.scope.project, options.dialect.name, false) === true) return null;
+    const { dialect, seams } = options;
     try {
       const { project, task, client, agent, origin } = context.scope;
       const scope = { project, task, requestId, client, agent, origin };
       const { sessions } = context;
-      return rewriter.pass(body, options.dialect, { scope, sessions, sender: context, model: to.operation.model });
+      const passed = rewriter.pass(body, dialect, { scope, sessions, sender: context, model: to.operation.model });
+      if (passed === null || seams?.concerns(project, dialect.name, false) !== true) return passed;
+      // summaries are looked up on the usual way
+      return seams.passes(project, { dialect, body, match: passed.match }) ? passed : null;
     } catch (cause) {
       onFailure('not_passed', cause);
       return null;

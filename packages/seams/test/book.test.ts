@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { edition } from 'mcp-pruner/edition.ts';
+import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
+import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
+import { expect, it } from 'vitest';
+import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
+import { makeStore } from '../../../test/helpers/new-store.ts';
+import { CompactionBook } from '../src/book.ts';
+
+const ASKED = {
+  ...{ project: 'p', conversation: 'c', shown: 's-c', keyId: '', wire: 'messages', model: 'm', host: 'h' },
+  ...{ prefix: 'abc', messages: 3, pictures: 0, weight: 150_000, askedMs: 1_000 },
+};
+
+it('knows a block and its line while the store cannot be read, as this process left them', async () => {
+  const path = join(tempFolder(), 'store.db');
+  makeStore(path, edition.tables);
+  const kept = { ttlMs: 1e9, maxBytes: 1e9, maxEvents: 1_000 };
+  const store = openSqliteStore({ path, clock: { nowMs: () => 1_000 }, ...kept, parts: edition.tables });
+  afterwards(() => store.close());
+  const { sql } = store;
+  let isGone = false;
+  const book = new CompactionBook(
+    Object.assign(Object.create(sql) as typeof sql, {
+      write: sql.write.bind(sql),
+      all: (...of: Parameters<typeof sql.all>) =>
+        isGone ? Promise.reject(new StoreUnavailable('locked')) : sql.all(...of),
+    }),
+  );
+  const known = () => book.ofConversation('p', 'c');
+  const id = Number(await book.ask(ASKED));
+  await book.ready(id, '{"type":"compaction"}', { leftOver: 10_000, dollars: 0.1, atMs: 2_000 });
+  expect(await known()).toMatchObject([{ state: 'ready', linePrefix: '' }]);
+  expect(await book.use(id, 5, 3_000)).toBe(true);
+  isGone = true;
+  // another process may have placed the line
+  await expect(known()).rejects.toThrow(StoreUnavailable);
+  await book.place(id, 'Earlier messages are gone.', 'def');
+  expect(await known()).toMatchObject([
+    { state: 'used', usedMessages: 5, line: 'Earlier messages are gone.', linePrefix: 'def' },
+  ]);
+  await book.become(id, 'kept', ['used']);
+  expect(await known()).toMatchObject([{ state: 'kept', linePrefix: 'def' }]);
+  isGone = false;
+  const read = await known();
+  isGone = true;
+  expect(await known()).toEqual(read);
+  await book.become(id, 'refused', ['kept']);
+  await expect(known()).rejects.toThrow(StoreUnavailable);
+});
