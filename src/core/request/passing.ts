@@ -44,7 +44,7 @@ export interface Parsed {
 /** A request's texts have to be looked up, but not in a body so large that parsing it would delay others. */
 const MAX_READ_BYTES = 256 * 1024;
 
-const MARKER = 'prune_id=prn_';
+const MARKER = Buffer.from('prune_id=prn_');
 /** Field of a request whose history the provider keeps in a thread. */
 const THREAD = '"thread"';
 export const ALWAYS_PRUNE = always(PRUNE);
@@ -89,11 +89,13 @@ export class Passing {
     const remembered = match?.body ?? null;
     const walk = this.#walk;
     if (!walk.walk(body, from, dialect.walk) || walk.longest >= this.#minChars(scope.project)) return null;
-    if (body.indexOf(MARKER, from, 'latin1') >= 0) return null;
-    if (match && !this.#continues(body, match, scope, dialect)) return null;
+    if (body.indexOf(MARKER, from) >= 0) return null;
+    if (match && !this.#continues(body, match, dialect)) return null;
     if (!match && dialect.keepsHistory === 'threads' && body.includes(THREAD)) return null;
     // the name of a conversation decides whether it belongs to the control group
-    const isNamed = !match && this.#options.mayHoldOut?.(scope.project) === true;
+    const mayHoldOut = this.#options.mayHoldOut?.(scope.project) === true;
+    const isNamed = !match && mayHoldOut;
+    if (match?.checkpoint.edits === 0 && mayHoldOut && this.#isHeldOut(match.body.shownId, scope)) return null;
     const isLookedUp = isNamed || walk.longest >= MIN_BYTES;
     const read = isLookedUp ? this.#lookUp({ body, dialect, ...incoming }, match, state) : null;
     if (isLookedUp && read === null) return null;
@@ -166,21 +168,18 @@ export class Passing {
   }
 
   /** Whether a request that begins with a remembered body is an ordinary continuation of it. */
-  #continues(
-    body: Buffer,
-    { body: known, checkpoint }: PrefixMatch,
-    scope: RequestScope,
-    { verifiesHistory }: Dialect,
-  ): boolean {
+  #continues(body: Buffer, { body: known, checkpoint }: PrefixMatch, { verifiesHistory }: Dialect): boolean {
     const { messages, isAnswered, end } = this.#walk;
     // a provider that checks the history may refuse an unpruned one, which is then pruned and sent again
     if ((known.rawHistory && verifiesHistory === 'always') || known.isKept || !isSame(body, end, known.tail))
       return false;
-    if (checkpoint.edits === 0) {
-      if (this.#options.isHeldOut?.(known.shownId, scope.project) === true) return false;
-    } else if (!isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;
+    if (checkpoint.edits > 0 && !isAnswered && !this.#parts.accepted.covers(known, checkpoint)) return false;
     // further words before the first answer may bring a summary, which is part of the head
     return this.#options.segments?.collector === undefined || !known.begins || messages === 0 || isAnswered;
+  }
+
+  #isHeldOut(shownId: string, { project }: RequestScope): boolean {
+    return this.#options.isHeldOut?.(shownId, project) === true;
   }
 
   /** Whether old results may have to be put aside. @param bytes - size of the body as forwarded */
@@ -200,7 +199,7 @@ export class Passing {
     if (request === null || request.binding !== 'free') return null;
     const { read, scope } = request;
     if (read.found.length + read.secondKeys.size > 0) return null;
-    if (!match && this.#options.isHeldOut?.(read.shownId, scope.project) === true) return null;
+    if (!match && this.#isHeldOut(read.shownId, scope)) return null;
     const keys = match || read.shownId === '' ? [] : [controlPrefix(read.shownId)];
     for (let i = read.first; i < read.messages.length; i++) {
       const message = read.messages[i];
@@ -255,7 +254,7 @@ function asPassed({
 
 /** Whether the bytes after the last message are the same as before. */
 function isSame(body: Buffer, end: number, tail: Buffer): boolean {
-  return body.length - end === tail.length && body.compare(tail, 0, tail.length, end) === 0;
+  return body.length - end === tail.length && tail.equals(body.subarray(end));
 }
 
 function savedUpTo({ body, checkpoint }: PrefixMatch): number {

@@ -161,7 +161,14 @@ function moveToFront(bodies: RememberedBody[], body: RememberedBody): void {
 }
 
 function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkpoint | null {
-  return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
+  for (let i = checkpoints.length - 1; i >= 0; i--) {
+    const checkpoint = checkpoints[i];
+    if (checkpoint === undefined || checkpoint.at > body.length) continue;
+    const { at } = checkpoint;
+    const bytes = at === prefix.bytes.length ? prefix.bytes : prefix.bytes.subarray(0, at);
+    if (bytes.equals(body.subarray(0, at))) return checkpoint;
+  }
+  return null;
 }
 
 /** Maximum spare capacity of a grown buffer, in bytes. */
