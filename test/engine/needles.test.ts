@@ -35,6 +35,8 @@ const varied = (i: number): string =>
     version(i),
     Array.from({ length: 3 + (i % 6) }, (_, k) => pick(ABOUT, i * 13 + k * 7)).join(' '),
   );
+/** Packages of which the name begins like the one that is asked for. */
+const plugin = (i: number): string => varied(i).replace(/^ii {2}(\S+) {8}/, 'ii  python3-$1');
 const versioned = (i: number): string => `${named(i)}\t${version(i)}`;
 const listed = (i: number): string =>
   `${named(i)}/stable,now ${version(i)} ${i % 3 ? 'amd64' : 'all'} [installed${i % 2 ? ',automatic' : ''}]`;
@@ -73,6 +75,7 @@ const needles: readonly (readonly [string, (i: number) => string, string, string
   ['dpkg -l', varied, packageRow('make', '4.3-4.1', 'utility for directing compilation'), 'Which make is installed?'],
   ['dpkg -l', varied, packageRow('file', '1:5.44-3', 'command line tool type data'), 'Quelle version de file ?'],
   ['dpkg -l', varied, packageRow('g++', '4:12.2.0-3', 'GNU build support'), 'Which version of g++ do we have?'],
+  ['dpkg -l', plugin, packageRow('python3', '3.11.2-1', 'high-level language'), 'Is python3 installed?'],
   ['dpkg-query -W', versioned, 'less\t590-2', 'Is less installed?'],
   ['apt list --installed', listed, 'make/stable,now 4.3-4.1 amd64 [installed]', 'Do we have make?'],
   [

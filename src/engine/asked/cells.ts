@@ -1,23 +1,27 @@
-import { BAR, isBlankSign, SLASH, TAB } from '../text/chars.ts';
+import { saysLittle } from '../goal/terms.ts';
+import { BAR, COLON, isBlankSign, isDigit, SLASH, TAB } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
 
-/**
- * Words that say little in a question, but are also names of programs, packages and files (`make`, `file`, `less`). Set by
- * hand: the stop words of a goal that name something on a usual system.
- */
-const NAMES = new Set('at change code error file find less line make more new show support test use'.split(' '));
-/** Names of which a search for words finds only a letter: `g++`, `c#`. */
-const WITH_SIGNS = /^[\p{L}\d]+[+#]{1,2}$/u;
+/** Words that say little in a question, but are also names of programs and packages. Set by hand, like all below. */
+const NAMES = new Set(
+  'at change code error file find fix issue less line make more new show support test use'.split(' '),
+);
 /** Signs around a word of a question. */
 const AROUND = /^[\s.,;:!?()[\]{}"'`«»“”]+|[\s.,;:!?()[\]{}"'`«»“”]+$/g;
-/** Maximum number of rows with a name, so that a common value is none. Set by hand: two architectures of a package. */
-const MOST_ROWS = 2;
+/** Maximum number of words that are looked for: those of the question, not of a long task behind it. */
+const MOST_WORDS = 40;
+/** Maximum number of rows with one name, so that a common value is none: versions and architectures of a package. */
+const MOST_ROWS = 4;
 
-/** The lines of which a cell is a name that the goal mentions and that no search for its words would find. */
+/**
+ * The lines with a cell that is a word of the goal, or that word and a version (`libssl` for `libssl3:amd64`). Words that
+ * say little in a question (`make`) and names with signs (`g++`) have no terms by which such a row would be found, and a
+ * row of `python3` has the same word as each row of `python3-yaml`.
+ */
 export function cellLines(view: View, goal: string): number[] {
   const words = new Set(goal.split(/\s+/).map((word) => word.replaceAll(AROUND, '').toLowerCase()));
-  return [...words].flatMap((word) => {
-    if (!NAMES.has(word) && !WITH_SIGNS.test(word)) return [];
+  return [...words].slice(0, MOST_WORDS).flatMap((word) => {
+    if (word.length < 2 || (saysLittle(word) && !NAMES.has(word))) return [];
     const lines = linesWithCell(view, word);
     return lines.length <= MOST_ROWS ? lines : [];
   });
@@ -26,21 +30,20 @@ export function cellLines(view: View, goal: string): number[] {
 function linesWithCell({ text, n, lines: { starts }, from, to }: View, word: string): number[] {
   const found: number[] = [];
   let line = 0;
-  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+  for (let at = text.indexOf(word); at >= 0 && found.length <= MOST_ROWS; at = text.indexOf(word, at + word.length)) {
     while (line + 1 < n && (starts[line + 1] ?? 0) <= at) line++;
-    if (found.at(-1) === line || !isCell(text, at, at + word.length, from[line] ?? 0, to[line] ?? 0)) continue;
-    found.push(line);
-    if (found.length > MOST_ROWS) break;
+    if (found.at(-1) !== line && isCell(text, at, at + word.length, from[line] ?? 0, to[line] ?? 0)) found.push(line);
   }
   return found;
 }
 
-/** Whether two blanks, a tab, a bar or the line's end is on either side; behind a name at the beginning also a slash. */
+/** Whether two blanks, a tab, a bar or the line's end is on either side; behind a name also a version or a slash. */
 function isCell(text: string, start: number, end: number, from: number, to: number): boolean {
   const [before, after] = [text.charCodeAt(start - 1), text.charCodeAt(end)];
   const opens = start === from || before === TAB || divides(text, start - 1, start - 2, from);
-  const closes = end === to || after === TAB || divides(text, end, end + 1, to) || (start === from && after === SLASH);
-  return opens && closes;
+  if (!opens) return false;
+  if (end === to || after === TAB || divides(text, end, end + 1, to)) return true;
+  return isDigit(after) || after === COLON || (start === from && after === SLASH);
 }
 
 /** Whether a blank and a second one, a bar or the line's end follow each other, away from the word. */

@@ -64,6 +64,11 @@ find show want did please here before after because previously currently`;
 
 const STOP = new Set(STOP_WORDS.split(/\s+/).map(wordHash));
 
+/** Whether a word occurs in questions about anything, so that it is no term. */
+export function saysLittle(word: string): boolean {
+  return STOP.has(wordHash(word));
+}
+
 /** Typical first words of requests, which name an action instead of a topic. */
 const LEADING = new Set(
   `look search check read open run list view tell explain give locate inspect review understand implement update refactor
