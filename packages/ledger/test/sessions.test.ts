@@ -131,9 +131,9 @@ async function seen(proxy: TestProxy) {
   const lines = await proxy.logLines();
   await proxy.stop();
   const store = openStore(proxy.dbPath);
-  const { ledger, browse, segments } = store;
+  const { ledger } = store;
   const { conversations: shown } = await conversationsFrom(
-    { segments, browse, store, recall: { search: async () => ({ hits: [] }) as never }, flush: async () => {} },
+    { store, recall: { search: async () => ({ hits: [] }) as never }, flush: async () => {} },
     { sort: 'seen', from: 0 },
   );
   const billed = await ledger.conversations({ sinceMs: 0, limit: 99 });

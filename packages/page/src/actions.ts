@@ -1,5 +1,5 @@
 import { type Answer, bodyOf, InvalidRequest, name, pruneId } from 'mcp-pruner/app/page/answers.ts';
-import type { Outcome } from 'mcp-pruner/core/ports/context-gc.ts';
+import type { ContextActions, Outcome } from 'mcp-pruner/core/ports/context-gc.ts';
 import { z } from 'zod';
 import type { PageParts } from './views.ts';
 
@@ -22,24 +22,9 @@ export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
       const ranges = [{ startLine: start_line, endLine: end_line }];
       return { text: await pruner.recover({ pruneId: prune_id, ranges, numbered: false }) };
     },
-  pin:
-    ({ contextGc }) =>
-    async (req) => {
-      const { project, segments: ids } = bodyOf(req, segments);
-      return answerOf(await contextGc.pin(project, ids, 'user'));
-    },
-  unpin:
-    ({ contextGc }) =>
-    async (req) => {
-      const { project, segments: ids } = bodyOf(req, segments);
-      return answerOf(await contextGc.unpin(project, ids, 'user'));
-    },
-  stash:
-    ({ contextGc }) =>
-    async (req) => {
-      const { project, segments: ids } = bodyOf(req, segments);
-      return answerOf(await contextGc.prune(project, ids, 'stash', 'user'));
-    },
+  pin: onSegments((gc, project, ids) => gc.pin(project, ids, 'user')),
+  unpin: onSegments((gc, project, ids) => gc.unpin(project, ids, 'user')),
+  stash: onSegments((gc, project, ids) => gc.prune(project, ids, 'stash', 'user')),
   delete:
     ({ contextGc }) =>
     async (req) => {
@@ -51,6 +36,14 @@ export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     ({ doctor }) =>
     async () => ({ findings: doctor === null ? [] : await doctor() }),
 };
+
+function onSegments(action: (gc: ContextActions, project: string, ids: readonly string[]) => Promise<Outcome>) {
+  return ({ contextGc }: PageParts): Answer =>
+    async (req) => {
+      const { project, segments: ids } = bodyOf(req, segments);
+      return answerOf(await action(contextGc, project, ids));
+    };
+}
 
 function answerOf({ done, errors, tokens }: Outcome): object {
   return { done, errors, tokens };

@@ -1,12 +1,12 @@
+import { count, name } from 'mcp-pruner/app/page/answers.ts';
 import { sessionIn } from 'mcp-pruner/base/conversation-ids.ts';
-import type { BrowseStore, ConversationOrder, ListedConversation } from 'mcp-pruner/core/ports/browse.ts';
-import type { RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
-import type { ProjectConversation, SegmentStore, StoredSegment } from 'mcp-pruner/core/ports/segments.ts';
-import type { Store } from 'mcp-pruner/core/ports.ts';
+import type { ListedConversation } from 'mcp-pruner/core/ports/browse.ts';
+import type { ProjectConversation, StoredSegment } from 'mcp-pruner/core/ports/segments.ts';
 import { stashId } from 'mcp-pruner/core/segments/text-segments.ts';
 import { readProjectKey } from 'mcp-pruner/core/segments/verified-history-project.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
 import { PrunerError } from 'mcp-pruner/errors/errors.ts';
+import { z } from 'zod';
 import type {
   ConversationPage,
   ConversationShown,
@@ -15,14 +15,11 @@ import type {
   HitShown,
   TextOfTurn,
 } from './shapes.ts';
+import type { PageParts } from './views.ts';
 
-export interface ConversationParts {
-  readonly segments: SegmentStore;
-  readonly browse: BrowseStore;
-  readonly recall: RecallSearch;
-  readonly store: Pick<Store, 'findPrune'>;
-  readonly flush: () => Promise<void>;
-}
+type ConversationParts = Pick<PageParts, 'recall' | 'flush'> & {
+  readonly store: Pick<PageParts['store'], 'segments' | 'browse' | 'findPrune'>;
+};
 
 const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
@@ -33,21 +30,18 @@ const HIT_CHARS = 240;
 /** Shorter words occur in almost every text. */
 const MIN_WORDS_CHARS = 3;
 
-interface ConversationsQuery {
-  readonly project?: string | undefined;
-  readonly client?: string | undefined;
-  readonly model?: string | undefined;
-  readonly wire?: string | undefined;
+export const conversationsQuery = z.object({
+  ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
   /** Words in a conversation's facts or in its tool results. */
-  readonly q?: string | undefined;
-  readonly sort: ConversationOrder;
-  readonly from: number;
-}
+  q: z.string().trim().max(500).optional(),
+  sort: z.enum(['seen', 'requests', 'dollars', 'saved', 'cut']).default('seen'),
+  from: count.default(0),
+});
 
 /** A page of conversations. @throws StoreUnavailable */
 export async function conversationsFrom(
   parts: ConversationParts,
-  { project, q, sort, from, ...filters }: ConversationsQuery,
+  { project, q, sort, from, ...filters }: z.infer<typeof conversationsQuery>,
 ): Promise<ConversationsShown> {
   await parts.flush();
   const limit = CONVERSATIONS_OF_A_PAGE;
@@ -55,9 +49,12 @@ export async function conversationsFrom(
   const hits =
     q === undefined || q.length < MIN_WORDS_CHARS ? new Map<string, HitShown>() : await hitsOf(parts, q, project);
   const query = { ...filters, projects, words: q, order: sort, offset: from, limit: limit + 1 };
-  const found = await parts.browse.conversations({ ...query, ...(q !== undefined && { named: [...hits.keys()] }) });
+  const found = await parts.store.browse.conversations({
+    ...query,
+    ...(q !== undefined && { named: [...hits.keys()] }),
+  });
   const page = found.slice(0, limit);
-  const compactions = await parts.browse.compactions(
+  const compactions = await parts.store.browse.compactions(
     page.map(({ name }) => name),
     projects,
   );
@@ -80,7 +77,7 @@ function bySession(conversations: readonly ConversationShown[]): readonly Conver
 
 /** The best matching tool result per conversation. */
 async function hitsOf(
-  { browse, recall }: ConversationParts,
+  { store: { browse }, recall }: ConversationParts,
   query: string,
   project: string | undefined,
 ): Promise<Map<string, HitShown>> {
@@ -117,8 +114,8 @@ export async function conversationPage(
 ): Promise<ConversationPage> {
   await parts.flush();
   const [named, listed] = await Promise.all([
-    parts.segments.conversationsNamed(name),
-    parts.browse.conversations({ named: [name], order: 'seen', offset: 0, limit: 100 }),
+    parts.store.segments.conversationsNamed(name),
+    parts.store.browse.conversations({ named: [name], order: 'seen', offset: 0, limit: 100 }),
   ]);
   const conversation =
     project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
@@ -128,12 +125,15 @@ export async function conversationPage(
     throw new PrunerError('resource_not_found', { hint });
   }
   const limit = TEXTS_OF_A_PAGE;
-  const found = await parts.segments.segments(conversation, { limit: limit + 1, ...(before && { after: before }) });
+  const found = await parts.store.segments.segments(conversation, {
+    limit: limit + 1,
+    ...(before && { after: before }),
+  });
   const page = found.slice(0, limit).reverse();
-  const prunes = await parts.segments.prunesOf(page.map(({ row }) => row));
+  const prunes = await parts.store.segments.prunesOf(page.map(({ row }) => row));
   // two projects may have received the same text from different calls
   const of = [readProjectKey(conversation.project).project];
-  const asked = await parts.browse.asked([...new Set([...prunes.values()].flat())], of);
+  const asked = await parts.store.browse.asked([...new Set([...prunes.values()].flat())], of);
   const texts = await Promise.all(
     page.map(async (segment) => {
       const pruneIds = prunes.get(segment.row) ?? [];

@@ -1,17 +1,6 @@
 import type { Request, Response } from 'express';
-import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
-import type { Store } from 'mcp-pruner/core/ports.ts';
 import { groupByRequest } from './requests.ts';
-
-interface LiveOptions {
-  readonly store: Pick<Store, 'events'>;
-  readonly lastSeq: () => Promise<number>;
-  /** Calls the listener when this process has written events. The returned function unsubscribes. */
-  readonly onWritten: (listener: () => void) => () => void;
-  /** Aborted when the server stops, because an open stream would delay that. */
-  readonly stopping: AbortSignal;
-  readonly onFailure: FailureReporter;
-}
+import type { PageParts } from './views.ts';
 
 /** Maximum number of concurrent streams; further ones are refused. */
 const MOST_STREAMS = 16;
@@ -24,19 +13,20 @@ const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Streams new requests as server-sent events: `happened`, and `away` and `back` as the store fails and recovers. */
 export class LiveFeed {
-  readonly #options: LiveOptions;
+  readonly #parts: PageParts;
   readonly #streams = new Set<AbortController>();
 
-  constructor(options: LiveOptions) {
-    this.#options = options;
+  constructor(parts: PageParts) {
+    this.#parts = parts;
     const endAll = (): void => {
       for (const stream of this.#streams) stream.abort();
     };
-    options.stopping.addEventListener('abort', endAll, { once: true });
+    // an open stream would delay the server's stop
+    parts.stopping.addEventListener('abort', endAll, { once: true });
   }
 
   get isFull(): boolean {
-    return this.#streams.size >= MOST_STREAMS || this.#options.stopping.aborted;
+    return this.#streams.size >= MOST_STREAMS || this.#parts.stopping.aborted;
   }
 
   /** Streams until the page leaves or the server stops. Never rejects. @param from - the first event to send */
@@ -53,7 +43,7 @@ export class LiveFeed {
     try {
       await this.#follow(res, from, gone.signal);
     } catch (cause) {
-      this.#options.onFailure('internal_error', cause);
+      this.#parts.onFailure('internal_error', cause);
     } finally {
       this.#streams.delete(gone);
       res.end();
@@ -65,13 +55,13 @@ export class LiveFeed {
     let away = false;
     for (let polls = 0; !gone.aborted; polls++) {
       try {
-        next ??= (await this.#options.lastSeq()) + 1;
+        next ??= (await this.#parts.store.records.lastSeq()) + 1;
         next = await this.#send(res, next);
         if (away) res.write('event: back\ndata: {}\n\n');
         away = false;
       } catch (cause) {
         if (!away) {
-          this.#options.onFailure('not_followed', cause);
+          this.#parts.onFailure('not_followed', cause);
           res.write('event: away\ndata: {}\n\n');
         }
         away = true;
@@ -89,7 +79,7 @@ export class LiveFeed {
   async #send(res: Response, from: number): Promise<number> {
     let next = from;
     for (;;) {
-      const events = await this.#options.store.events({ fromSeq: next, limit: AT_ONCE });
+      const events = await this.#parts.store.events({ fromSeq: next, limit: AT_ONCE });
       if (events.length === 0) return next;
       const isFull = events.length === AT_ONCE;
       // the last request of a full batch may be incomplete, so it is read again unless it is the only one
@@ -110,7 +100,7 @@ export class LiveFeed {
         resolve();
       };
       const timer = setTimeout(done, POLL_MS);
-      const forget = this.#options.onWritten(done);
+      const forget = this.#parts.onWritten(done);
       if (gone.aborted) done();
       else gone.addEventListener('abort', done, { once: true });
     });

@@ -26,19 +26,19 @@ import {
 } from 'mcp-pruner/app/page/answers.ts';
 import { z } from 'zod';
 import { actions } from './actions.ts';
-import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
+import { conversationPage, conversationsFrom, conversationsQuery } from './conversations.ts';
 import { LiveFeed } from './live.ts';
 import { requestsBefore, withCost } from './requests.ts';
 import { pieceOfLine, textPart, whyOf } from './texts.ts';
 import { timelineOf } from './timeline.ts';
 import {
   contextsView,
-  found,
   ledgerView,
+  linesQuery,
   linesView,
-  measures,
   type PageParts,
   prunesFrom,
+  span,
   storeView,
 } from './views.ts';
 
@@ -87,17 +87,6 @@ const requestsQuery = z.object({
   ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
   only: z.enum(['cut', 'fault']).optional(),
 });
-const span = z.coerce.number().int().min(1).max(366);
-const conversationsQuery = z.object({
-  ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
-  q: z.string().trim().max(500).optional(),
-  sort: z.enum(['seen', 'requests', 'dollars', 'saved', 'cut']).default('seen'),
-  from: count.default(0),
-});
-
-function conversationParts({ store, recall, flush }: PageParts): ConversationParts {
-  return { store, recall, flush, segments: store.segments, browse: store.browse };
-}
 
 /** Readings of the page: paths below `/page/api/` with handlers. A new view is a row. */
 const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
@@ -106,11 +95,7 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     await parts.flush();
     return ledgerView(parts, days, project);
   },
-  lines: (parts) => (req) => {
-    const by = z.enum(['project', 'model', 'tool']);
-    const schema = z.object({ days: span, project: name.optional(), by, measure: z.enum(measures) });
-    return linesView(parts, queryOf(req, schema));
-  },
+  lines: (parts) => (req) => linesView(parts, queryOf(req, linesQuery)),
   requests: (parts) => async (req) => {
     const { before, ...filters } = queryOf(req, requestsQuery);
     await parts.flush();
@@ -124,21 +109,18 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const { ids } = queryOf(req, z.object({ ids: z.string().max(10_000) }));
     return { costs: Object.fromEntries(await parts.store.browse.costs(ids.split(',').slice(0, MOST_COSTS))) };
   },
-  conversations: (parts) => (req) => conversationsFrom(conversationParts(parts), queryOf(req, conversationsQuery)),
+  conversations: (parts) => (req) => conversationsFrom(parts, queryOf(req, conversationsQuery)),
   facets: (parts) => async () => ({ ...(await parts.store.browse.facets()), titles: parts.keepsTitles }),
   timeline: (parts) => (req) => {
     const query = queryOf(req, z.object({ name, project: name.optional() }));
     return timelineOf(parts, query.name, query.project);
   },
   conversation: (parts) => (req) => {
-    const query = queryOf(
-      req,
-      z.object({ name, project: name.optional(), ordinal: count.optional(), row: count.optional() }),
-    );
-    const { ordinal, row } = query;
+    const schema = z.object({ name, project: name.optional(), ordinal: count.optional(), row: count.optional() });
+    const { ordinal, row, ...query } = queryOf(req, schema);
     const before = ordinal === undefined || row === undefined ? undefined : { ordinal, row };
     const which = { name: query.name, project: query.project ?? null };
-    return conversationPage(conversationParts(parts), which, before);
+    return conversationPage(parts, which, before);
   },
   text: (parts) => (req) => {
     const query = queryOf(req, z.object({ id: pruneId, from: count.default(1), count: count.default(400) }));
@@ -152,11 +134,9 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
   recall: (parts) => (req) => {
-    const query = queryOf(
-      req,
-      z.object({ query: z.string().max(2_000), project: name.optional(), limit: count.default(20) }),
-    );
-    return found(parts, query);
+    const schema = z.object({ query: z.string().max(2_000), project: name.optional(), limit: count.default(20) });
+    const { query, project = parts.project, limit } = queryOf(req, schema);
+    return parts.recall.search({ query, scope: 'project', limit, project, task: '' });
   },
   contexts: (parts) => (req) => {
     const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
@@ -241,7 +221,7 @@ function enter({ access }: PageParts): Answer {
 }
 
 function live(parts: PageParts): Answer {
-  const feed = new LiveFeed({ ...parts, lastSeq: () => parts.store.records.lastSeq() });
+  const feed = new LiveFeed(parts);
   return async (req, res) => {
     if (feed.isFull) throw new Refused('shutting_down', 'Too many pages are open already, or the server is stopping.');
     const since = Number(req.headers['last-event-id'] ?? Number.NaN);

@@ -5,6 +5,7 @@ import type { BilledFigures, LedgerTurn, TokenCounts } from 'mcp-pruner/core/por
 import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import type { ListedPrune, StoreAges } from 'mcp-pruner/core/ports/records.ts';
 import type { SeenSegment } from 'mcp-pruner/core/ports/segments.ts';
+import type { Store } from 'mcp-pruner/core/ports.ts';
 import type { Annotation, RenderOptions } from 'mcp-pruner/engine/text/render.ts';
 
 /** Compactions and pauses, results put aside at cold moments, and changed histories reported by providers. */
@@ -231,10 +232,7 @@ export interface RequestPage {
   readonly next: number | null;
 }
 
-export interface StoreShown extends StoreAges {
-  readonly prunes: number;
-  readonly snapshots: number;
-  readonly bytes: number;
+export interface StoreShown extends StoreAges, Awaited<ReturnType<Store['stats']>> {
   readonly maxBytes: number;
   readonly ttlS: number;
   readonly place: string;
@@ -250,18 +248,4 @@ export interface PrunePage {
   readonly prunes: readonly PruneShown[];
   /** Value of `before` for the next page; `null` at the end. */
   readonly next: number | null;
-}
-
-export interface RecallShown {
-  readonly hits: readonly {
-    readonly prune_id: string;
-    readonly lines: string;
-    readonly tool: string | null;
-    readonly path: string | null;
-    readonly when: string;
-    readonly superseded?: true;
-    readonly text: string;
-  }[];
-  readonly more: boolean;
-  readonly hint?: string;
 }

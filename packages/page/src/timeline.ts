@@ -11,7 +11,7 @@ const MOST_EVENTS = 10_000;
 
 /** Requests of a conversation, and events between them. @throws StoreUnavailable */
 export async function timelineOf(
-  { store, ledger, threshold, flush }: Pick<PageParts, 'store' | 'ledger' | 'threshold' | 'flush'>,
+  { store, ledger, threshold, flush }: PageParts,
   name: string,
   project: string | undefined,
 ): Promise<TimelineShown> {

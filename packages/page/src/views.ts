@@ -1,25 +1,29 @@
 import type { Finding } from 'mcp-pruner/app/finding.ts';
 import type { PageAccess } from 'mcp-pruner/app/page/access.ts';
-import type { Answer } from 'mcp-pruner/app/page/answers.ts';
+import { type Answer, name } from 'mcp-pruner/app/page/answers.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Pruner } from 'mcp-pruner/core/calls/api.ts';
-import type { BrowseStore, SeriesQuery } from 'mcp-pruner/core/ports/browse.ts';
+import type { BrowseStore } from 'mcp-pruner/core/ports/browse.ts';
 import type { ContextActions } from 'mcp-pruner/core/ports/context-gc.ts';
 import type { ContextReport, Threshold } from 'mcp-pruner/core/ports/context-report.ts';
 import type { LedgerReader, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { ProjectSettingsStore } from 'mcp-pruner/core/ports/project-settings.ts';
-import type { RecallAnswer, RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
+import type { RecallSearch } from 'mcp-pruner/core/ports/recall.ts';
 import type { Records } from 'mcp-pruner/core/ports/records.ts';
 import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
 import type { readThreshold } from 'mcp-pruner/money/compactions.ts';
+import { z } from 'zod';
 import { firstLine } from './conversations.ts';
 import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PRUNES_OF_A_PAGE = 50;
 const MOST_LINES = 200;
+
+/** A number of days. */
+export const span = z.coerce.number().int().min(1).max(366);
 
 /** Costs of the last days, and the effect of pruning. @throws StoreUnavailable */
 export async function ledgerView(
@@ -40,23 +44,18 @@ const MEASURES = {
   tokens: ['fresh', 'write5m', 'write1h', 'read'],
   removed: ['removed'],
   saved: ['saved'],
-} as const satisfies Record<string, readonly string[]>;
-export type Measure = keyof typeof MEASURES;
-export const measures = ['dollars', 'tokens', 'removed', 'saved'] as const satisfies readonly Measure[];
+} as const;
+export const linesQuery = z.object({
+  days: span,
+  project: name.optional(),
+  by: z.enum(['project', 'model', 'tool']),
+  measure: z.enum(['dollars', 'tokens', 'removed', 'saved']),
+});
 
 /** One figure by day and by project, model or tool, largest first. @throws StoreUnavailable */
 export async function linesView(
   { store, clock }: PageParts,
-  {
-    days,
-    project,
-    by,
-    measure,
-  }: Pick<SeriesQuery, 'by'> & {
-    readonly days: number;
-    readonly project?: string | undefined;
-    readonly measure: Measure;
-  },
+  { days, project, by, measure }: z.infer<typeof linesQuery>,
 ): Promise<LinesShown> {
   const firstMs = clock.nowMs() - (days - 1) * DAY_MS;
   const all = Array.from({ length: days }, (_, i) => new Date(firstMs + i * DAY_MS).toISOString().slice(0, 10));
@@ -95,18 +94,6 @@ export async function contextsView(
     ledger.prefixBreaks(query),
   ]);
   return { ...report, ...cold, prefix_breaks: breaks };
-}
-
-/** Tool results that contain the words of a query. @throws StoreUnavailable */
-export function found(
-  { recall, project: own }: PageParts,
-  {
-    query,
-    project = own,
-    limit,
-  }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
-): Promise<RecallAnswer> {
-  return recall.search({ query, scope: 'project', limit, project, task: '' });
 }
 
 /** Size and age of the store. @throws StoreUnavailable */

@@ -215,7 +215,7 @@ describe('conversations', () => {
     });
     await store.segments.note([seen('checkout', 'open', 1), seen(verifiedHistoryProject('checkout'), 'thinking', 2)]);
     const recall = { search: () => Promise.reject(new Error('nothing is searched')) };
-    const parts = { segments: store.segments, browse: store.browse, recall, store, flush: () => Promise.resolve() };
+    const parts = { recall, store, flush: () => Promise.resolve() };
     const { conversations } = await conversationsFrom(parts, { sort: 'seen', from: 0 });
     expect(conversations.map(({ project, name, bound }) => [project, name, bound])).toEqual([
       ['checkout', 'thinking', true],

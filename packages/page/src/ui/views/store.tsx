@@ -1,8 +1,9 @@
 import { ago, bytes, share } from 'mcp-pruner/app/page/ui/format.tsx';
 import { Bar, Card, Empty, Figure, Head, Show, Table, Time, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
+import type { RecallAnswer } from 'mcp-pruner/core/ports/recall.ts';
 import { useState } from 'preact/hooks';
-import type { PrunePage, RecallShown, StoreShown } from '../../shapes.ts';
+import type { PrunePage, StoreShown } from '../../shapes.ts';
 import { to } from '../route.tsx';
 
 const DAY_S = 86_400;
@@ -59,7 +60,7 @@ export function StoreView() {
 function Search({ nowMs }: { nowMs: number }) {
   const [words, setWords] = useState('');
   const [query, setQuery] = useState('');
-  const answer = useLoaded<RecallShown>('recall', { query });
+  const answer = useLoaded<RecallAnswer>('recall', { query });
   return (
     <Card title="Search what tools returned">
       <form
