@@ -1,4 +1,6 @@
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';
+import type { z } from 'zod';
+import type { hintFields } from './graph/input.ts';
 
 export type * from './ports/board.ts';
 export type * from './ports/children.ts';
@@ -57,14 +59,7 @@ export interface Correlation {
   readonly childId: string | null;
 }
 
-export interface Hints {
-  readonly run_id?: string | undefined;
-  readonly op_id?: string | undefined;
-  readonly job_id?: string | undefined;
-  readonly graph_id?: string | undefined;
-  readonly node_id?: string | undefined;
-  readonly child_id?: string | undefined;
-}
+export type Hints = z.infer<z.ZodObject<typeof hintFields>>;
 
 /** The caller: a child with its own URL, or any other client. */
 export interface Caller {

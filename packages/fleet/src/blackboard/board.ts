@@ -1,8 +1,10 @@
+import type { z } from 'zod';
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
 import { type BoardEntry, type BoardEvent, type BoardEvents, type BoardWrite, type Caller, eventOf } from '../ports.ts';
 import type { BoardStore } from '../tables/board.ts';
 import { inTimeSlices, nextTurn, type Pausable } from '../turns.ts';
+import type { queryInput, watchInput, writeInput } from './input.ts';
 
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
@@ -58,13 +60,6 @@ function isDeeper(value: unknown, levels: number): boolean {
   return Object.values(value).some((part) => isDeeper(part, levels - 1));
 }
 
-interface BoardInput {
-  readonly key: string;
-  readonly value?: unknown;
-  readonly tags: readonly string[];
-  readonly ttl_ms?: number | undefined;
-}
-
 /** Poll interval for writes by other processes, in milliseconds. */
 const LOOK_AGAIN_MS = 100;
 
@@ -77,7 +72,7 @@ export class Board {
   }
 
   /** Writes all entries or none. */
-  async set(inputs: readonly BoardInput[], caller: Caller) {
+  async set(inputs: readonly z.infer<typeof writeInput>[], caller: Caller) {
     const texts = await valuesOf(inputs);
     const writes = inputs.map(
       ({ key, tags, ttl_ms }, index): BoardWrite => ({
@@ -112,19 +107,7 @@ export class Board {
     return { key, deleted };
   }
 
-  async query({
-    keys,
-    tags = [],
-    namespace,
-    limit,
-    cursor,
-  }: {
-    readonly keys?: readonly string[] | undefined;
-    readonly tags?: readonly string[] | undefined;
-    readonly namespace?: string | undefined;
-    readonly limit: number;
-    readonly cursor?: string | undefined;
-  }) {
+  async query({ keys, tags = [], namespace, limit, cursor }: z.infer<typeof queryInput>) {
     const entries = await this.#store.query({
       keys,
       tags: normaliseTags(tags),
@@ -138,15 +121,7 @@ export class Board {
   }
 
   /** Changes after a version, ascending. Waits if there is none yet. */
-  async watch(
-    query: {
-      readonly start_version: number;
-      readonly limit: number;
-      readonly namespace?: string | undefined;
-      readonly wait_ms?: number | undefined;
-    },
-    signal: AbortSignal,
-  ) {
+  async watch(query: z.infer<typeof watchInput>, signal: AbortSignal) {
     const { start_version: after, limit, namespace = null, wait_ms: waitMs = 0 } = query;
     const endMs = performance.now() + waitMs;
     for (;;) {
@@ -183,7 +158,7 @@ export class Board {
   }
 }
 
-async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
+async function valuesOf(inputs: readonly z.infer<typeof writeInput>[]): Promise<string[]> {
   try {
     return await inTimeSlices(valueTexts(inputs.map(({ value }) => value)));
   } catch (cause) {

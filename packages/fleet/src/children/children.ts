@@ -4,21 +4,13 @@ import { FleetError } from '../errors.ts';
 import { type Caller, type ChildRecord, type ChildState, correlationOf, type Hints } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { ChildFolders } from './folders.ts';
-import { childFields } from './input.ts';
+import { childFields, type spawnInput } from './input.ts';
 import { Keeper } from './keeper.ts';
 import { changedLimits, defaultLimits, type LimitChanges, type Limits, unenforced } from './limits.ts';
 import type { Places } from './places.ts';
 import { ChildRecords, childEvent, meta, stateError } from './records.ts';
 import { RequestGate } from './request-gate.ts';
-import {
-  type ChildInput,
-  type ChildrenOptions,
-  isActive,
-  MAX_RECORDS,
-  type Manifest,
-  manifestOf,
-  type SpawnInput,
-} from './spec.ts';
+import { type ChildInput, type ChildrenOptions, isActive, MAX_RECORDS, type Manifest, manifestOf } from './spec.ts';
 import { Starter } from './starter.ts';
 
 const MAX_BYTES = 64 * 1024;
@@ -89,7 +81,7 @@ export class Children {
   }
 
   /** Starts a new child from its manifest, or an existing one that is not running. */
-  async spawn(input: SpawnInput, caller: Caller): Promise<Manifest> {
+  async spawn(input: z.infer<typeof spawnInput>, caller: Caller): Promise<Manifest> {
     const { child_id: childId, manifest_path: path, role, limits, child_id_hint, ...rest } = input;
     const hints: Hints = { ...rest, child_id: child_id_hint };
     return this.#queue.run(childId, async () => {

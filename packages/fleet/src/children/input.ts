@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hintFields, id } from '../graph/input.ts';
 
 const KIB = 1024;
 const MAX_METADATA_CHARS = 16 * KIB;
@@ -54,3 +55,21 @@ export const childFields = {
     })
     .optional(),
 };
+
+const { child_id, ...createHints } = hintFields;
+
+export const createInput = z.strictObject({
+  child_id,
+  ...childFields,
+  start: z.boolean().default(true),
+  ...createHints,
+});
+
+export const spawnInput = z.strictObject({
+  child_id: id,
+  manifest_path: z.string().min(1).max(4096).default('codex.json'),
+  role: childFields.role,
+  limits: childFields.limits,
+  ...createHints,
+  child_id_hint: id.optional(),
+});

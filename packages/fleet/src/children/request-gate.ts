@@ -1,6 +1,5 @@
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
-import type { ChildGate } from '../ports/child-gate.ts';
 import type { ChildRecord } from '../ports.ts';
 import type { ChildStore } from '../tables/children.ts';
 import { forbids } from './limits.ts';
@@ -20,14 +19,15 @@ interface RequestGateOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Counts the model requests of children, and refuses requests beyond a limit. */
-export class RequestGate implements ChildGate {
+/** Identifies children by token, counts their model requests, and refuses requests beyond a limit. */
+export class RequestGate {
   readonly #options: RequestGateOptions;
 
   constructor(options: RequestGateOptions) {
     this.#options = options;
   }
 
+  /** Finds the child of a token, or why there is none. */
   async admit(token: string) {
     const { store, knownBy } = this.#options;
     const hash = hashToken(token);
@@ -38,6 +38,11 @@ export class RequestGate implements ChildGate {
     return isActive(record) ? { childId: record.childId } : ('child_ended' as const);
   }
 
+  /**
+   * Counts one model request before it is forwarded. Never rejects: if the store fails, the request proceeds.
+   *
+   * @returns the limit that forbids it, or `null`
+   */
   async reserve(childId: string): Promise<string | null> {
     let refused: string | null = null;
     try {
@@ -54,6 +59,7 @@ export class RequestGate implements ChildGate {
     return refused;
   }
 
+  /** Records the usage of a request. Never rejects. */
   async settle(childId: string, used: ExchangeUsage): Promise<void> {
     const { tokensIn, tokensOut } = used;
     if (tokensIn + tokensOut === 0) return; // the request was refused

@@ -2,7 +2,7 @@ import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { ExchangeUsage } from 'mcp-pruner/core/ports/exchange-usage.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { z } from 'zod';
-import type { ChildRecord, Hints } from '../ports.ts';
+import type { ChildRecord } from '../ports.ts';
 import type { FleetStore } from '../tables/fleet-store.ts';
 import type { Environment } from './environment.ts';
 import type { childFields } from './input.ts';
@@ -69,12 +69,6 @@ export interface ChildInput extends Omit<z.infer<z.ZodObject<typeof childFields>
 
 /** Start parameters of a child. Stored, but never shown. */
 export type StartSpec = Pick<ChildInput, 'agent' | 'command' | 'args' | 'prompt' | 'model' | 'cwd' | 'env'>;
-
-export interface SpawnInput extends Omit<Hints, 'child_id'>, Pick<ChildInput, 'role' | 'limits'> {
-  readonly child_id: string;
-  readonly manifest_path: string;
-  readonly child_id_hint?: string | undefined;
-}
 
 const ENDED_STATES = ['terminated', 'error', 'killed', 'lost'] as const;
 

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { FleetError } from '../errors.ts';
-import { id } from '../graph/input.ts';
+import { id, ttl } from '../graph/input.ts';
 import { type Caller, type ContractRecord, correlationOf, eventOf, type Hints } from '../ports.ts';
 import type { ContractStore } from '../tables/contracts.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Input of an announcement. */
 export const announcementFields = {
@@ -13,7 +11,7 @@ export const announcementFields = {
   payload: z.unknown().optional(),
   tags: z.array(z.string().min(1).max(200)).max(32).default([]),
   metadata: z.record(z.string().max(200), z.unknown()).optional(),
-  deadline_ms: z.int().min(1).max(DAY_MS).optional(),
+  deadline_ms: ttl,
   auto_bid: z.boolean().default(true),
   heuristics: z
     .strictObject({

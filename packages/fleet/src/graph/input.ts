@@ -7,6 +7,19 @@ export const id = z
   .max(200)
   .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), { error: 'control characters are not allowed' });
 
+/** A duration of at most a day, in milliseconds. */
+export const ttl = z.int().min(1).max(86_400_000).optional();
+
+/** Correlation of a call, which its events carry. */
+export const hintFields = {
+  run_id: id.optional(),
+  op_id: id.optional(),
+  job_id: id.optional(),
+  graph_id: id.optional(),
+  node_id: id.optional(),
+  child_id: id.optional(),
+};
+
 /** Names inherited or treated specially by JavaScript objects. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 

@@ -15,9 +15,9 @@ import { dollarsOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { Gatekeeper } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
 import { parsed } from 'mcp-pruner/wires/json/value.ts';
 import { Places } from '../children/places.ts';
+import type { RequestGate } from '../children/request-gate.ts';
 import { SystemProcesses } from '../children/system-processes.ts';
 import { Fleet } from '../fleet.ts';
-import type { ChildGate } from '../ports/child-gate.ts';
 import { FleetResources } from '../resources.ts';
 import { serverOn } from '../servers.ts';
 import { FleetStore } from '../tables/fleet-store.ts';
@@ -144,7 +144,7 @@ function callable(registry: ToolRegistry, faces: PartPlace['faces'], context: To
 }
 
 async function doorOf(
-  gate: ChildGate,
+  gate: RequestGate,
   rpc: (childId: string) => RequestListener,
   onFailure: FailureReporter,
 ): Promise<Gatekeeper> {

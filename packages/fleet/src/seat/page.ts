@@ -85,18 +85,8 @@ async function fleetView({ children: keeper, plans: running }: Fleet, fleet: Fle
 }
 
 /** A child as shown on the page, without environment, folder and token. */
-function childOf({
-  childId,
-  state,
-  agent,
-  command,
-  role,
-  createdMs,
-  endedMs,
-  stopReason,
-  exitCode,
-  usage,
-}: ChildRecord): ChildShown {
+function childOf({ agent, command, usage, ...child }: ChildRecord): ChildShown {
+  const { childId, state, role, createdMs, endedMs, stopReason, exitCode } = child;
   const { messages, tokensIn, tokensOut } = usage;
   const what = agent ?? command ?? '';
   return { childId, state, what, role, createdMs, endedMs, stopReason, exitCode, messages, tokensIn, tokensOut };

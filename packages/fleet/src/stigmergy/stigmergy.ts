@@ -1,15 +1,17 @@
+import { z } from 'zod';
 import { Changes } from '../changes.ts';
 import { FleetError } from '../errors.ts';
+import { id } from '../graph/input.ts';
 import { type Caller, eventOf, type PointChange, type StoredPoint } from '../ports.ts';
 import type { FieldStore } from '../tables/field.ts';
 import { nextTurn } from '../turns.ts';
 import { decayed, normaliseType, shownIntensity, strongestFirst, totalsOf } from './field.ts';
 
-export interface Mark {
-  readonly node_id: string;
-  readonly type: string;
-  readonly intensity: number;
-}
+export const mark = z.strictObject({
+  node_id: id,
+  type: z.string().min(1).max(200),
+  intensity: z.number().positive().max(10_000),
+});
 
 export class Stigmergy {
   readonly changes = new Changes();
@@ -22,7 +24,7 @@ export class Stigmergy {
   }
 
   /** Adds all marks or none. */
-  async mark(marks: readonly Mark[], caller: Caller) {
+  async mark(marks: readonly z.infer<typeof mark>[], caller: Caller) {
     const clean = marks.map(({ node_id, type, intensity }, index) => {
       const name = normaliseType(type);
       if (name === null) throw new FleetError('E-STIG-TYPE', { index });

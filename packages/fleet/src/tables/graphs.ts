@@ -1,5 +1,5 @@
 import { all, change, number, one, type Steps, type Transactions } from 'mcp-pruner/store/sql/steps.ts';
-import { openText, packText } from 'mcp-pruner/store/text-codec.ts';
+import { openText, packText, type StoredText } from 'mcp-pruner/store/text-codec.ts';
 import type {
   CommitOutcome,
   FleetEvent,
@@ -14,15 +14,10 @@ import type {
 } from '../ports.ts';
 import { recordEvents } from './record.ts';
 
-interface StoredText {
-  /** Size of the uncompressed text, in bytes. */
-  readonly bytes: number;
-  readonly packed: number;
-  readonly data: Buffer;
-}
+type GraphText = Omit<StoredText, 'encoding'>;
 
 /** An open transaction with its stored working copy. */
-type OpenRow = Omit<OpenTransaction, 'text'> & { readonly [Key in keyof StoredText]: StoredText[Key] | null };
+type OpenRow = Omit<OpenTransaction, 'text'> & { readonly [Key in keyof GraphText]: GraphText[Key] | null };
 
 type Expired = (snapshot: GraphSnapshot) => readonly FleetEvent[];
 
@@ -37,6 +32,7 @@ const SNAPSHOT = `tx_id AS "txId", graph_id AS "graphId", base_version AS "baseV
   ended_ms AS "endedMs", final_version AS "finalVersion", owner, note, expires_ms AS "expiresMs"`;
 const LOCK = `SELECT lock_id AS "lockId", graph_id AS "graphId", holder, acquired_ms AS "acquiredMs",
   refreshed_ms AS "refreshedMs", expires_ms AS "expiresMs" FROM main.fleet_lock WHERE`;
+const TEXT = 'bytes AS text_bytes, packed AS packing, data';
 const HEAD = 'SELECT graph_id AS "graphId", version, committed_ms AS "committedMs" FROM';
 /** Takes the prefix twice. */
 const WITH_PREFIX = 'WHERE substr(graph_id, 1, length(?)) = ?';
@@ -73,18 +69,18 @@ export class GraphStore {
   }
 
   async version(graphId: string, version: number): Promise<GraphVersion | null> {
-    const sql = `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM main.fleet_graph_version
+    const sql = `SELECT ${TEXT}, committed_ms AS "committedMs" FROM main.fleet_graph_version
                  WHERE graph_id = ? AND version = ?`;
     const stored = await this.#access.read(() =>
-      one<StoredText & { readonly committedMs: number }>(sql, [graphId, version]),
+      one<GraphText & { readonly committedMs: number }>(sql, [graphId, version]),
     );
-    return stored && { text: await unpacked(stored), committedMs: stored.committedMs };
+    return stored && { text: await openText({ ...stored, encoding: 0 }), committedMs: stored.committedMs };
   }
 
   /** Checks base version and lock, then writes version, snapshot and events atomically. */
   async commit(commit: GraphCommit): Promise<CommitOutcome> {
     const { graphId, baseVersion, owner, note, txId, isTransaction, events } = commit;
-    const text = commit.text === null ? null : packed(commit.text);
+    const text = commit.text === null ? null : packText(commit.text.toWellFormed());
     return this.#access.write(function* (nowMs): Steps<CommitOutcome> {
       const lock = yield* activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
@@ -154,7 +150,7 @@ export class GraphStore {
   /** Opens a transaction on the committed version. */
   async begin(request: TransactionRequest, events: readonly FleetEvent[]): Promise<BeginOutcome> {
     const { graphId, txId, baseVersion, owner, note, ttlMs } = request;
-    const text = request.text === null ? null : packed(request.text);
+    const text = request.text === null ? null : packText(request.text.toWellFormed());
     return this.#access.write(function* (nowMs): Steps<BeginOutcome> {
       const lock = yield* activeLock(graphId, nowMs);
       if (lock !== null && lock.holder !== owner) return { kind: 'locked', lock };
@@ -194,9 +190,9 @@ export class GraphStore {
       return 'expired';
     }
     if (row === null) return (await this.#access.read(() => snapshot(txId)))?.state === 'expired' ? 'expired' : null;
-    const { bytes, packed: packing, data, ...open } = row;
-    const isBase = bytes === null || packing === null || data === null;
-    return { ...open, text: isBase ? null : await unpacked({ bytes, packed: packing, data }) };
+    const { text_bytes, packing, data, ...open } = row;
+    const isBase = text_bytes === null || packing === null || data === null;
+    return { ...open, text: isBase ? null : await openText({ encoding: 0, text_bytes, packing, data }) };
   }
 
   /**
@@ -204,7 +200,7 @@ export class GraphStore {
    * another holder has it.
    */
   async stage(txId: string, revision: number, text: string, owner: string | null) {
-    const { bytes, packed: packing, data } = packed(text);
+    const { text_bytes, packing, data } = packText(text.toWellFormed());
     return this.#access.write(function* (nowMs): Steps<'staged' | 'stale' | { readonly lock: GraphLock }> {
       const open = yield* openRow(txId);
       const lock = open && (yield* activeLock(open.graphId, nowMs));
@@ -212,7 +208,7 @@ export class GraphStore {
       const staged = yield* change(
         `UPDATE main.fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
          WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
-        [bytes, packing, data, txId, revision],
+        [text_bytes, packing, data, txId, revision],
       );
       return staged === 1 ? 'staged' : 'stale';
     });
@@ -277,15 +273,15 @@ function snapshot(txId: string): Steps<GraphSnapshot | null> {
 }
 
 function openRow(txId: string): Steps<OpenRow | null> {
-  const columns = `${SNAPSHOT}, revision, bytes, packed, data`;
+  const columns = `${SNAPSHOT}, revision, ${TEXT}`;
   return one(`SELECT ${columns} FROM main.fleet_snapshot WHERE tx_id = ? AND state = 'pending'`, [txId]);
 }
 
-function* addVersion(graphId: string, version: number, text: StoredText, nowMs: number): Steps<void> {
+function* addVersion(graphId: string, version: number, text: GraphText, nowMs: number): Steps<void> {
   yield* change(
     `INSERT INTO main.fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    [graphId, version, nowMs, text.bytes, text.packed, text.data],
+    [graphId, version, nowMs, text.text_bytes, text.packing, text.data],
   );
   yield* change(
     `INSERT INTO main.fleet_graph VALUES (?, ?, ?)
@@ -296,13 +292,13 @@ function* addVersion(graphId: string, version: number, text: StoredText, nowMs: 
   yield* change('DELETE FROM main.fleet_graph_version WHERE graph_id = ? AND version <= ?', [graphId, oldest]);
 }
 
-function* addSnapshot(added: GraphSnapshot, text: StoredText | null): Steps<void> {
+function* addSnapshot(added: GraphSnapshot, text: GraphText | null): Steps<void> {
   const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = added;
   const about = [txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs];
   yield* change(
     `INSERT INTO main.fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
        expires_ms, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    [...about, text?.bytes ?? null, text?.packed ?? null, text?.data ?? null],
+    [...about, text?.text_bytes ?? null, text?.packing ?? null, text?.data ?? null],
   );
   yield* change(
     `DELETE FROM main.fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
@@ -323,13 +319,4 @@ function* end(txId: string, state: SnapshotState, finalVersion: number | null, n
 function* expire(open: GraphSnapshot, expired: Expired, nowMs: number): Steps<void> {
   yield* end(open.txId, 'expired', null, nowMs);
   yield* recordEvents(expired(open), nowMs);
-}
-
-function packed(text: string): StoredText {
-  const { text_bytes: bytes, packing, data } = packText(text.toWellFormed());
-  return { bytes, packed: packing, data };
-}
-
-function unpacked({ bytes, packed: packing, data }: StoredText): Promise<string> {
-  return openText({ encoding: 0, packing, text_bytes: bytes, data });
 }

@@ -5,7 +5,7 @@ import { decodedPath } from 'mcp-pruner/proxy/doors/asked-model.ts';
 import { asksModel, watchOf } from 'mcp-pruner/proxy/doors/exchange-usage.ts';
 import { type Gatekeeper, type IncomingContext, ownAdmissions, pathOf } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
 import { sendError } from 'mcp-pruner/proxy/send-error.ts';
-import type { ChildGate } from '../../ports/child-gate.ts';
+import type { RequestGate } from '../../children/request-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { MeteredFrames } from './metered-frames.ts';
 
@@ -25,7 +25,7 @@ interface AdmittedChild {
 }
 
 interface ChildDoorOptions {
-  readonly gate: ChildGate;
+  readonly gate: RequestGate;
   /** Handles `/child/<token>/rpc`. */
   readonly rpc: (childId: string) => RequestListener;
   readonly onFailure: FailureReporter;
@@ -60,7 +60,7 @@ const RPC = '/rpc';
 const byPath = new WeakSet<IncomingMessage>();
 
 /** Removes the child's token from the request, and finds the child. */
-async function enter(gate: ChildGate, req: IncomingMessage): Promise<AdmittedChild | ChildRefusal> {
+async function enter(gate: RequestGate, req: IncomingMessage): Promise<AdmittedChild | ChildRefusal> {
   const [, inPath, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
   const named = req.headers[HEADER];
   delete req.headers[HEADER];

@@ -1,33 +1,11 @@
 import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import type { Board } from '../../blackboard/board.ts';
+import { queryInput, watchInput, writeInput } from '../../blackboard/input.ts';
 import { id } from '../../graph/input.ts';
-import { callerOf, ENDS, READS, REPLACES, ttl } from './inputs.ts';
+import { callerOf, ENDS, READS, REPLACES } from './inputs.ts';
 
 const family = { namespace: 'blackboard', faces: ['rpc'] as const, flag: '--enable-blackboard' };
-const write = {
-  key: id,
-  value: z.unknown(),
-  tags: z.array(z.string().min(1).max(200)).max(16).default([]),
-  ttl_ms: ttl,
-};
-const queryInput = z.strictObject({
-  keys: z.array(id).max(64).optional(),
-  tags: z.array(z.string().min(1).max(200)).max(16).optional(),
-  namespace: id.optional(),
-  limit: z.int().min(1).max(100).default(25),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, { error: 'expected the next_cursor of an answer' })
-    .optional(),
-});
-const watchInput = z.strictObject({
-  start_version: z.int().min(0).default(0),
-  limit: z.int().min(1).max(200).default(100),
-  namespace: id.optional(),
-  wait_ms: z.int().min(0).max(30_000).optional(),
-});
-
 export function boardTools(board: Board): Tool[] {
   return [
     defineTool({
@@ -38,7 +16,7 @@ export function boardTools(board: Board): Tool[] {
       description:
         'Write a JSON value under a key, replacing an existing value with its tags and ttl_ms. What stands before the ' +
         'first : / or | of the key is its namespace. Returns JSON: the entry with its version.',
-      input: z.strictObject(write),
+      input: writeInput,
       async run(input, context) {
         const [entry] = await board.set([input], callerOf(context));
         return entry ?? {};
@@ -96,7 +74,7 @@ export function boardBatchTool(board: Board): Tool {
     flag: '--enable-bulk',
     summary: 'Write many facts at once, all or none.',
     description: 'bb_set for 1 to 100 entries, all or none. Returns JSON: entries in order, versions ascending.',
-    input: z.strictObject({ entries: z.array(z.strictObject(write)).min(1).max(100) }),
+    input: z.strictObject({ entries: z.array(writeInput).min(1).max(100) }),
     run: async ({ entries }, context) => ({ entries: await board.set(entries, callerOf(context)) }),
   });
 }

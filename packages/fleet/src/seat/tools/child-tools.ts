@@ -3,31 +3,13 @@ import { invalidParams } from 'mcp-pruner/mcp/json-rpc.ts';
 import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import type { Children } from '../../children/children.ts';
-import { childFields, limitChanges, role } from '../../children/input.ts';
+import { createInput, limitChanges, role, spawnInput } from '../../children/input.ts';
 import type { Manifest } from '../../children/spec.ts';
-import { id } from '../../graph/input.ts';
-import { ADDS, callerOf, ENDS, hintFields, READS, SETS, STARTS } from './inputs.ts';
+import { hintFields, id } from '../../graph/input.ts';
+import { ADDS, callerOf, ENDS, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
 const fine = { ...family, flag: '--enable-child-ops-fine' };
-
-const { child_id: _, ...createHints } = hintFields;
-
-const createInput = z.strictObject({
-  child_id: id.optional(),
-  ...childFields,
-  start: z.boolean().default(true),
-  ...createHints,
-});
-
-const spawnInput = z.strictObject({
-  child_id: id,
-  manifest_path: z.string().min(1).max(4096).default('codex.json'),
-  role: childFields.role,
-  limits: childFields.limits,
-  ...createHints,
-  child_id_hint: id.optional(),
-});
 
 const brief = { run_id: hintFields.run_id, op_id: hintFields.op_id };
 

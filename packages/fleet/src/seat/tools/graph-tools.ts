@@ -2,8 +2,8 @@ import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import type { PatchOperation } from '../../graph/diff.ts';
 import type { Graphs } from '../../graph/graphs.ts';
-import { descriptor, id, operations } from '../../graph/input.ts';
-import { ADDS, callerOf, ENDS, hintFields, note, owner, READS, REPLACES, SETS, ttl } from './inputs.ts';
+import { descriptor, hintFields, id, operations, ttl } from '../../graph/input.ts';
+import { ADDS, callerOf, ENDS, note, owner, READS, REPLACES, SETS } from './inputs.ts';
 
 const family = { namespace: 'graph', faces: ['rpc'] as const };
 const RECORDS =
@@ -44,9 +44,8 @@ export function graphTools(graphs: Graphs): Tool[] {
         job_id: hintFields.job_id,
       }),
       async run({ graph, operations: list, owner: who, note: why, ...hints }, context) {
-        const { invariants: _, ...answer } = await graphs.mutate(graph, list, {
-          ...{ owner: who, note: why, hints, caller: callerOf(context) },
-        });
+        const author = { owner: who, note: why, hints, caller: callerOf(context) };
+        const { invariants: _, ...answer } = await graphs.mutate(graph, list, author);
         return answer;
       },
     }),
@@ -89,7 +88,9 @@ function patchTools(graphs: Graphs): Tool[] {
       }),
       run: ({ graph_id, patch, base_version, enforce_invariants, owner: who, note: why }, context) =>
         graphs.patch(graph_id, patch as PatchOperation[], base_version, enforce_invariants, {
-          ...{ owner: who, note: why, caller: callerOf(context) },
+          owner: who,
+          note: why,
+          caller: callerOf(context),
         }),
     }),
   ];
@@ -144,9 +145,8 @@ export function graphBatchTool(graphs: Graphs, isKeyed: boolean): Tool {
       `state with the version you read, and read again on a conflict. ${RECORDS}.`,
     input: z.strictObject(isKeyed ? fields : { ...fields, idempotency_key: z.string().min(1).optional() }),
     async run({ graph_id, operations: list, expected_version, owner: who, note: why }, context) {
-      const { invariants: _, ...answer } = await graphs.batchMutate(graph_id, list, expected_version, {
-        ...{ owner: who, note: why, caller: callerOf(context) },
-      });
+      const author = { owner: who, note: why, caller: callerOf(context) };
+      const { invariants: _, ...answer } = await graphs.batchMutate(graph_id, list, expected_version, author);
       return isKeyed ? answer : { ...answer, idempotent: false, idempotency_key: null };
     },
   });

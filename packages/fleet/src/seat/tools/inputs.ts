@@ -1,6 +1,5 @@
 import type { ToolAnnotations, ToolContext } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
-import { id } from '../../graph/input.ts';
 import type { Caller } from '../../ports.ts';
 
 const HERE = { openWorldHint: false } as const;
@@ -28,18 +27,6 @@ export const STARTS: ToolAnnotations = {
   openWorldHint: true,
 };
 
-/** Correlation of a call, which its events carry. */
-export const hintFields = {
-  run_id: id.optional(),
-  op_id: id.optional(),
-  job_id: id.optional(),
-  graph_id: id.optional(),
-  node_id: id.optional(),
-  child_id: id.optional(),
-};
-
-export const DAY_MS = 86_400_000;
-export const ttl = z.int().min(1).max(DAY_MS).optional();
 export const owner = z.string().trim().min(1).max(120).optional();
 export const note = z.string().trim().min(1).max(240).optional();
 

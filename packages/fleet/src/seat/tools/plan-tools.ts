@@ -1,12 +1,12 @@
 import { defineTool, type Tool, type ToolContext } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
 import { announcementFields, type Contracts } from '../../contract-net/contracts.ts';
-import { id } from '../../graph/input.ts';
+import { hintFields, id } from '../../graph/input.ts';
 import type { Plans, PlanTools } from '../../plan/plans.ts';
 import type { PlanInput } from '../../plan/run.ts';
 import type { TreeNode } from '../../plan/tree.ts';
 import type { Hints } from '../../ports.ts';
-import { ADDS, callerOf, ENDS, hintFields, READS, SETS, STARTS } from './inputs.ts';
+import { ADDS, callerOf, ENDS, READS, SETS, STARTS } from './inputs.ts';
 
 const family = { namespace: 'plan', faces: ['rpc'] as const };
 const NODES =

@@ -1,15 +1,10 @@
 import { defineTool, type Tool } from 'mcp-pruner/mcp/tool.ts';
 import { z } from 'zod';
-import { id } from '../../graph/input.ts';
-import type { Stigmergy } from '../../stigmergy/stigmergy.ts';
-import { ADDS, callerOf, DAY_MS, READS, REPLACES } from './inputs.ts';
+import { ttl } from '../../graph/input.ts';
+import { mark, type Stigmergy } from '../../stigmergy/stigmergy.ts';
+import { ADDS, callerOf, READS, REPLACES } from './inputs.ts';
 
 const family = { namespace: 'stigmergy', faces: ['rpc'] as const, flag: '--enable-stigmergy' };
-const mark = z.strictObject({
-  node_id: id,
-  type: z.string().min(1).max(200),
-  intensity: z.number().positive().max(10_000),
-});
 
 export function stigmergyTools(field: Stigmergy): Tool[] {
   return [
@@ -33,7 +28,7 @@ export function stigmergyTools(field: Stigmergy): Tool[] {
       summary: 'Let pheromones fade.',
       description:
         'Let every pheromone fade by the time since its last change, by half per half_life_ms; nothing fades by itself.',
-      input: z.strictObject({ half_life_ms: z.int().min(1).max(DAY_MS).optional() }),
+      input: z.strictObject({ half_life_ms: ttl }),
       run: ({ half_life_ms }, context) => field.decay(half_life_ms, callerOf(context)),
     }),
     defineTool({
