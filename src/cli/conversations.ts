@@ -23,15 +23,11 @@ export interface NamedConversation {
 /** Conversations with a request since `sinceMs`, the newest first. @throws StoreUnavailable */
 export async function readNewest(
   { browse }: Pick<StoreHandle, 'browse'>,
-  {
-    sinceMs,
-    project,
-    limit,
-  }: { readonly sinceMs: number; readonly project?: string | undefined; readonly limit: number },
+  query: { readonly sinceMs: number; readonly project?: string | undefined; readonly limit: number },
 ): Promise<readonly NamedConversation[]> {
-  const projects = project === undefined ? undefined : [project];
-  const found = await browse.conversations({ projects, order: 'seen', offset: 0, limit });
-  return found.filter(({ seenMs }) => seenMs >= sinceMs).map(named);
+  const projects = query.project === undefined ? undefined : [query.project];
+  const found = await browse.conversations({ projects, order: 'seen', offset: 0, limit: query.limit });
+  return found.filter(({ seenMs }) => seenMs >= query.sinceMs).map(named);
 }
 
 /** Titles of conversations by id; those without a title are absent. @throws StoreUnavailable */
@@ -44,16 +40,8 @@ export async function readTitles(
   return new Map(found.map(named).flatMap(({ id, title }) => (title === '' ? [] : [[id, title]])));
 }
 
-export function named({
-  name,
-  opening,
-  task,
-  client,
-  bill,
-  seenMs,
-  turns,
-  project,
-}: ListedConversation): NamedConversation {
+export function named(conversation: ListedConversation): NamedConversation {
+  const { name, opening, task, client, bill, seenMs, turns, project } = conversation;
   const { dollars = null, dollarsWithout = null, regretDollars = 0, model = '', requests = turns } = bill ?? {};
   return {
     id: name,

@@ -41,24 +41,18 @@ export function viewText(text: string, skip: number): View {
   const numbered = numbering !== null;
   const from = numbered ? new Uint32Array(n) : starts.subarray(0, n);
   const contentStart = numbered ? starts.slice() : starts;
-  if (numbered) {
-    skipNumbers(text, codes, starts, numbering.contentStart, from, firstNonBlank, to);
-    discountNumbers(text, starts, numbering, to, contentStart, tokens);
-  }
   const indent = new Uint8Array(n);
-  measureIndents(codes, from, firstNonBlank, to, indent);
-  return { lines, text, codes, tokens, costs, contentStart, n, from, firstNonBlank, to, indent, numbered };
+  const view = { lines, text, codes, tokens, costs, contentStart, n, from, firstNonBlank, to, indent, numbered };
+  if (numbered) {
+    skipNumbers(view, numbering.contentStart);
+    discountNumbers(view, numbering);
+  }
+  measureIndents(view);
+  return view;
 }
 
 /** Recomputes the tokens of numbered lines without their numbers. */
-function discountNumbers(
-  text: string,
-  starts: Uint32Array,
-  numbering: Numbering,
-  to: Uint32Array,
-  contentStart: Uint32Array,
-  tokens: Float64Array,
-): void {
+function discountNumbers({ text, lines: { starts }, to, contentStart, tokens }: View, numbering: Numbering): void {
   for (let i = 0; i < tokens.length; i++) {
     const start = starts[i] ?? 0;
     const at = numbering.contentStart(text, start, to[i] ?? 0);
@@ -70,25 +64,18 @@ function discountNumbers(
 
 /** The same view, with the content of every line starting after a tool's prefix. */
 export function viewBehind(view: View, contentStart: Numbering['contentStart']): View {
-  const { text, codes, lines, n, to } = view;
-  const from = new Uint32Array(n);
-  const firstNonBlank = new Uint32Array(n);
-  const indent = new Uint8Array(n);
-  skipNumbers(text, codes, lines.starts, contentStart, from, firstNonBlank, to);
-  measureIndents(codes, from, firstNonBlank, to, indent);
-  return { ...view, from, firstNonBlank, indent, numbered: false };
+  const { n } = view;
+  const own = { from: new Uint32Array(n), firstNonBlank: new Uint32Array(n), indent: new Uint8Array(n) };
+  const behind = { ...view, ...own, numbered: false };
+  skipNumbers(behind, contentStart);
+  measureIndents(behind);
+  return behind;
 }
 
 /** Sets `from` to the offset after each number, and `firstNonBlank` to the first non-blank character from there on. */
-function skipNumbers(
-  text: string,
-  codes: Uint16Array,
-  starts: Uint32Array,
-  contentStart: Numbering['contentStart'],
-  from: Uint32Array,
-  firstNonBlank: Uint32Array,
-  to: Uint32Array,
-): void {
+function skipNumbers(view: View, contentStart: Numbering['contentStart']): void {
+  const { text, codes, from, firstNonBlank, to } = view;
+  const { starts } = view.lines;
   for (let i = 0; i < from.length; i++) {
     const end = to[i] ?? 0;
     // the tab after a blank line's number was trimmed, so the offset may exceed `end`
@@ -99,13 +86,7 @@ function skipNumbers(
   }
 }
 
-function measureIndents(
-  codes: Uint16Array,
-  from: Uint32Array,
-  firstNonBlank: Uint32Array,
-  to: Uint32Array,
-  indent: Uint8Array,
-): void {
+function measureIndents({ codes, from, firstNonBlank, to, indent }: View): void {
   let column = 0;
   for (let i = indent.length - 1; i >= 0; i--) {
     const end = firstNonBlank[i] ?? 0;

@@ -80,13 +80,7 @@ const CONSTANT =
  *
  * @returns 1 for each such line
  */
-function definitionsOf({
-  view,
-  units,
-  words,
-  terms,
-  match,
-}: Pick<Analysis, 'view' | 'units' | 'words' | 'terms' | 'match'>): Uint8Array {
+function definitionsOf({ view, units, words, terms, match }: Analysis): Uint8Array {
   const out = new Uint8Array(view.n);
   const named = namesakes(view, units, terms, match);
   markNamed(view, units, named, out);
