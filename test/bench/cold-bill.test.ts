@@ -189,7 +189,7 @@ describe('a recorded session whose model checks the history', () => {
     ['pi', 'gpt-5.1', 'pi', 1],
     ['Copilot CLI', 'claude-opus-5', 'Copilot CLI', 1],
   ])('is treated as the product treats it, in a row of its own: %s with %s', async (agent, model, row, steps) => {
-    const turns = [...readings(30), ...later(40, readings(6, 30))];
+    const turns = [...readings(16), ...later(40, readings(4, 16))];
     const recording = withModel(sessionOf(turns), agent, model);
     expect(rowNameOf(recording)).toBe(row);
     expect((await measured(recording, COLD)).sums.steps).toBe(steps);

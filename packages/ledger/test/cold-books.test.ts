@@ -32,8 +32,17 @@ function piecesOf(body: Buffer): Piece[] {
   const sent = JSON.parse(body.toString()) as Record<string, readonly unknown[]>;
   return (sent.messages ?? sent.input ?? sent.contents ?? []).map((message) => {
     const says = textsIn(message).join('\n');
-    return { says, tokens: 3 + Math.ceil(says.length / 5 + (says.match(/[^a-zA-Z\s]/g) ?? []).length / 3) };
+    return { says, tokens: counted(says) };
   });
+}
+
+const counts = new Map<string, number>();
+
+/** Tokens of a piece; most pieces are counted with each request. */
+function counted(says: string): number {
+  const tokens = counts.get(says) ?? 3 + Math.ceil(says.length / 5 + (says.match(/[^a-zA-Z\s]/g) ?? []).length / 3);
+  counts.set(says, tokens);
+  return tokens;
 }
 
 const CLEARED: Piece = { says: 'cleared', tokens: 8 };

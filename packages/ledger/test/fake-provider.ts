@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
 
 /** A piece of a prompt: what it says, as a name, and its tokens. */
@@ -41,7 +42,7 @@ export class FakeProvider {
     let name = model;
     const ends: string[] = [];
     for (const { says, tokens } of pieces) {
-      name = `${name}\n${says}`;
+      name = createHash('sha1').update(name).update(says).digest('base64'); // a prompt as a key would be hashed whole, each time
       upTo += tokens;
       ends.push(name);
       if ((this.#cache.get(name) ?? -1) >= nowMs && upTo >= minPrefix) hit = Math.floor(upTo / step) * step;

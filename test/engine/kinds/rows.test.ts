@@ -3,8 +3,7 @@ import { explainPlan } from '../../../src/engine/explain.ts';
 import { planPrune } from '../../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../../src/engine/text/lines.ts';
 import type { Hints } from '../../../src/engine/types.ts';
-import { firstSet } from './listings/first-set.ts';
-import { secondSet } from './listings/second-set.ts';
+import { listings } from './listings/listings.ts';
 
 const LIMITS = { maxPruneRatio: 0.9, minKeepLines: 20 };
 const OUTPUT: Hints = { origin: 'command', command: 'opsctl list' };
@@ -27,7 +26,7 @@ function rows(count: number, odd: Readonly<Record<number, readonly string[]>>, s
 }
 
 describe('lists of states', () => {
-  it.each([...firstSet, ...secondSet].map((listing) => [listing.name, listing] as const))(
+  it.each(listings.map((listing) => [listing.name, listing] as const))(
     'keep the rows of %s that an operator needs',
     (_, { text, goal, command, needed }) => {
       const kept = new Set(keptOf(text, goal, { origin: 'command', command }));
