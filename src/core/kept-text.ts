@@ -20,6 +20,7 @@ export function keptText(text: string, hash: string, tool: string): NewDecision 
   const key = keptKey(hash);
   return {
     text,
+    textOnly: true,
     decision: {
       key,
       pruneId: pruneIdOf(key),

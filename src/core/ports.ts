@@ -87,6 +87,8 @@ export interface NewDecision {
   readonly decision: Decision;
   /** The original; stored if the decision has a `pruneId`. */
   readonly text: string;
+  /** Only the text is needed. A store may leave out what finds the decision by its key. */
+  readonly textOnly?: true;
   /** Compressed form of the text, if available. A store may ignore it. */
   readonly packed?: PackedText | undefined;
 }

@@ -158,7 +158,7 @@ class Saving {
   }
 
   /** @returns `known` if the decision or its prune already exists */
-  #saveOne({ decision, text, packed }: NewDecision): 'new' | 'known' {
+  #saveOne({ decision, text, textOnly, packed }: NewDecision): 'new' | 'known' {
     const { key, pruneId, textHash } = decision;
     const body = encodeBody(decision);
     if (pruneId === null) {
@@ -171,7 +171,7 @@ class Saving {
     const alive = this.#alive(pruneId);
     if (alive) {
       const isSame = alive.key === key && alive.body === body;
-      this.#link(key, pruneId, alive.number, isSame ? null : body);
+      if (!textOnly) this.#link(key, pruneId, alive.number, isSame ? null : body);
       this.#own(alive.number);
       this.#use('prune', pruneId, alive.until);
       return 'known';
@@ -193,7 +193,7 @@ class Saving {
     const prune = sql.insert(ADD_PRUNE, [pruneId, stored.number, key, body, this.#nowMs, until]);
     const added = { what: 'prune', id: pruneId, number: prune, snapshot: stored.number, hash: textHash } as const;
     this.#prunes.set(pruneId, { ...added, key, body, until });
-    const linked = this.#link(key, pruneId, prune, null);
+    const linked = textOnly ? 'new' : this.#link(key, pruneId, prune, null);
     if (linked === 'new') this.#charge(prune, stored.until);
     this.#own(prune);
     return linked;
