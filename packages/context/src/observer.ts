@@ -1,12 +1,10 @@
-import type { Observer, Seen, SeenRequestHead, SegmentsHead } from 'mcp-pruner/core/ports/seen.ts';
+import type { Observer, Seen, SeenRequestHead } from 'mcp-pruner/core/ports/seen.ts';
 import { openingOf } from 'mcp-pruner/core/segments/opening.ts';
-import { ReportedBodies } from 'mcp-pruner/core/segments/reported-bodies.ts';
 import { type ReadSegment, type Recorder, readSegment } from './recorder.ts';
 
 /** Records segments of requests as facts. A segment's text is released as soon as the facts are extracted. */
 export class SegmentObserver implements Observer {
   readonly #recorder: Recorder;
-  readonly #reported = new ReportedBodies();
   /** The request being processed, and its segments so far. */
   #request: SeenRequestHead | null = null;
   #segments: ReadSegment[] = [];
@@ -17,9 +15,8 @@ export class SegmentObserver implements Observer {
     this.#recorder = recorder;
   }
 
-  newFrom({ first, prefixes, messages, segments, conversationId }: SeenRequestHead): number {
-    if (segments === null || segments.hasOnlyBegun) return messages;
-    return first > 0 ? first : this.#reported.firstNew(keyOf(conversationId, segments), prefixes);
+  newFrom({ first, messages, segments }: SeenRequestHead): number {
+    return segments === null || segments.hasOnlyBegun ? messages : first;
   }
 
   see({ request, messages, isLast }: Seen): void {
@@ -36,12 +33,11 @@ export class SegmentObserver implements Observer {
     if (isLast) this.#note(request);
   }
 
-  #note({ conversationId, messages, prefixes, first, segments: head }: SeenRequestHead): void {
+  #note({ conversationId, messages, segments: head }: SeenRequestHead): void {
     const segments = this.#segments;
     this.#request = null;
     this.#segments = [];
     if (head === null) return;
-    if (first === 0) this.#reported.add(keyOf(conversationId, head), prefixes);
     const { project, client, task } = head.scope;
     this.#recorder.note({
       task: task || conversationId,
@@ -50,8 +46,4 @@ export class SegmentObserver implements Observer {
       ...{ project, client, conversationId, messages, segments },
     });
   }
-}
-
-function keyOf(conversationId: string, { scope, version }: SegmentsHead): string {
-  return [conversationId, scope.task, version, scope.project].join(' ');
 }

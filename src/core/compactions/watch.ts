@@ -4,7 +4,7 @@ import { WorkQueue } from '../../base/work-queue.ts';
 import type { CompactionStore } from '../ports/compactions.ts';
 import type { Observer, Seen, SeenMessage, SeenRequestHead } from '../ports/seen.ts';
 import type { Clock } from '../ports.ts';
-import { ReportedBodies } from '../segments/reported-bodies.ts';
+import { ReportedBodies } from './reported-bodies.ts';
 import { compactingClient, containsSummary } from './signs.ts';
 
 interface CompactionWatchOptions {

@@ -8,7 +8,7 @@ interface ReportedBody {
 
 const MAX_BODIES = 5_000;
 
-/** Remembers how many messages of each small body were already reported. Small bodies are not in the prefix memo. */
+/** Remembers how many messages of a body were already reported, for requests whose pruning is off: no memo has them. */
 export class ReportedBodies {
   readonly #reported = new BoundedMap<string, ReportedBody>(MAX_BODIES);
 
