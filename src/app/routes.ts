@@ -111,7 +111,7 @@ export async function openRoutes(context: Context, port: number): Promise<OpenRo
 }
 
 /** A database may refuse bills, and accept everything else. */
-function healthOfLedger({ ledger: { dropped, failingSinceMs } }: Pick<Services, 'ledger'>) {
+function healthOfLedger({ ledger: { dropped, failingSinceMs } }: Services) {
   return {
     ledger_dropped: dropped || undefined,
     ...(failingSinceMs !== null && {
@@ -222,11 +222,7 @@ async function openBudgets(services: Services, opened: readonly Guest[]): Promis
 }
 
 /** Gatekeepers in order: doors of parts, budgets, and finally the provider keys lent by this server. */
-async function frontFor(
-  parts: MountParts,
-  budgets: BudgetGate,
-  { received, decoder }: Pick<Wires, 'received' | 'decoder'>,
-): Promise<Gatekeeper> {
+async function frontFor(parts: MountParts, budgets: BudgetGate, { received, decoder }: Wires): Promise<Gatekeeper> {
   const { opened, destinations, settings, ledger, clock } = parts;
   const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
   const ofBudgets = budgetDoor({

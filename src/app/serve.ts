@@ -67,7 +67,7 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
 }
 
 /** Without its records, conversations that were cut before would be sent with another history. */
-async function refuseNewerStore({ store, settings }: Pick<Context, 'store' | 'settings'>): Promise<void> {
+async function refuseNewerStore({ store, settings }: Context): Promise<void> {
   const problem = store.problem();
   if (problem?.reason !== 'newer_schema' || settings.newerStore === 'raw') return;
   await store.close();

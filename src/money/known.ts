@@ -89,7 +89,7 @@ function isPutAside(known: Known, facts: RequestFacts, at: number): boolean {
 }
 
 /** Whether the provider cleared the same number of tokens in both requests. */
-export function clearsAlike({ cleared = 0 }: Known, facts: Pick<RequestFacts, 'cleared'>): boolean {
+export function clearsAlike({ cleared = 0 }: Known, facts: RequestFacts): boolean {
   return cleared === (facts.cleared ?? 0);
 }
 

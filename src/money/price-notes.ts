@@ -5,7 +5,7 @@ import type { Prices } from './prices.ts';
 /** Maximum number of unpriced models named in notes. */
 const MAX_UNPRICED = 10;
 
-type PricesShort = Pick<Prices, 'pricesShort'>;
+type PricesShort = Prices;
 
 /** One line for each model without a price, or without a price for some of its tokens. */
 export function priceNotes(

@@ -7,7 +7,7 @@ import { NEWEST_MESSAGES } from './newest.ts';
 import { readLines } from './sweep.ts';
 
 export interface StayingOptions {
-  readonly marks: Pick<ResultMarks, 'givenOut'>;
+  readonly marks: ResultMarks;
 }
 
 /**
@@ -18,7 +18,7 @@ export interface StayingOptions {
  */
 export async function stayingIn(
   options: StayingOptions,
-  { scope: { project }, request, messageAt }: Pick<OverTokenBudget, 'scope' | 'request' | 'messageAt'>,
+  { scope: { project }, request, messageAt }: OverTokenBudget,
 ): Promise<(segment: SeenSegment) => boolean> {
   const results = request.segments.filter(({ role }) => role === 'tool');
   const stored = results.map((segment) => ({ segment, ids: storedIds(project, segment) }));

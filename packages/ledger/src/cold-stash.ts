@@ -7,7 +7,7 @@ import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
  * @throws StoreUnavailable
  */
 export async function readColdFigures(
-  store: Pick<LedgerStore, 'sums'>,
+  store: LedgerStore,
   setting: ColdStashReport['cold_stash']['setting'],
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
 ): Promise<ColdStashReport> {

@@ -6,7 +6,7 @@ const MAX_LISTED = 1_000;
 
 /** The conversations since a day, those of a project if one is named. @throws StoreUnavailable */
 export async function readConversations(
-  store: Pick<LedgerStore, 'conversations' | 'sums'>,
+  store: LedgerStore,
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
 ): Promise<ConversationsReport> {
   const of = project === undefined ? {} : { project };

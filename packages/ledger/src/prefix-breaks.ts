@@ -6,7 +6,7 @@ const MAX_LISTED = 20;
 
 /** Provider reports since a day. @throws StoreUnavailable */
 export async function readPrefixBreaks(
-  store: Pick<LedgerStore, 'sums'>,
+  store: LedgerStore,
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
 ): Promise<PrefixBreakReport> {
   const sums = await store.sums({ sinceDay, slice: 'prefix', ...(project !== undefined && { project }) });

@@ -7,7 +7,7 @@ import type { RepeatReport } from 'mcp-pruner/core/ports/repeat-report.ts';
  * @throws StoreUnavailable
  */
 export async function readRepeats(
-  store: Pick<LedgerStore, 'sums'>,
+  store: LedgerStore,
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string | undefined },
 ): Promise<RepeatReport> {
   const sums = await store.sums({ sinceDay, slice: 'repeat', ...(project !== undefined && { project }) });

@@ -59,7 +59,7 @@ const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
 /** Facts about the prices in use, for notes. */
-export type ReportPrices = Pick<Prices, 'problems' | 'pricesShort'>;
+export type ReportPrices = Prices;
 
 /** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */
 export function reportOf(

@@ -25,9 +25,9 @@ const SUMMARY_TOKENS = 2_500;
 /** Tracks the contexts of the newest thousand sessions, in memory. */
 export class SessionMeter {
   readonly #sessions = new BoundedMap<string, Session>(MAX_SESSIONS);
-  readonly #prices: Pick<Prices, 'of'>;
+  readonly #prices: Prices;
 
-  constructor(prices: Pick<Prices, 'of'>) {
+  constructor(prices: Prices) {
     this.#prices = prices;
   }
 

@@ -101,11 +101,7 @@ export class StatusFigures {
 const MAX_NEWEST = 5;
 
 /** @throws StoreUnavailable */
-async function readSearchable(
-  sql: Pick<Rows, 'all'>,
-  project: string,
-  conversations: readonly string[],
-): Promise<Searchable> {
+async function readSearchable(sql: Rows, project: string, conversations: readonly string[]): Promise<Searchable> {
   const from = `FROM main.recall r WHERE r.project = ?
     AND r.id IN (SELECT recall FROM main.recall_seen WHERE conversation IN LIST(?))`;
   const [counted, newest] = await Promise.all([

@@ -13,7 +13,7 @@ import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { addReadings } from './readings.ts';
 
 interface LimitWatchOptions {
-  readonly sql: Pick<Transactions, 'write'>;
+  readonly sql: Transactions;
   /** Salt for account hashes, shared by all processes on a store. @throws StoreUnavailable */
   readonly salt: () => Promise<string | null>;
   readonly clock: Clock;

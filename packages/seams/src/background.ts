@@ -19,9 +19,9 @@ interface BackgroundOptions {
   readonly settings: Settings;
   readonly book: CompactionBook;
   readonly pace: Pace;
-  readonly prices: Pick<Prices, 'of'>;
-  readonly ledger: Pick<LedgerStore, 'turns'>;
-  readonly compactions: Pick<CompactionStore, 'since'>;
+  readonly prices: Prices;
+  readonly ledger: LedgerStore;
+  readonly compactions: CompactionStore;
   /** Adds figures to the ledger. */
   readonly count: (sums: readonly SumGroup[]) => void;
   /** Makes sure that the results of all requests so far can be searched. Never rejects. */
@@ -308,7 +308,7 @@ function answersSince(messages: RewrittenRequest['messages'], from: number): num
 function isPaid(
   { weight, leftOver, dollars }: Compaction,
   requests: number,
-  prices: Pick<Prices, 'of'>,
+  prices: Prices,
   model: string,
   nowMs: number,
 ): boolean {

@@ -32,7 +32,7 @@ const STEP_TOKENS = 10_000;
 /** Dollars of a compaction: the context from the cache, the summary written, and read anew by the next request. */
 function expectedPrice(
   { model, cloud, weight, nowMs }: Omit<Moment, 'project' | 'head'>,
-  prices: Pick<Prices, 'of'>,
+  prices: Prices,
 ): number | null {
   const price = prices.of(model, nowMs, cloud);
   if (price === null) return null;
@@ -43,7 +43,7 @@ function expectedPrice(
 /** Dollars that may be reserved for a compaction: an upper bound. */
 export function highestPrice(
   { model, cloud, weight, nowMs }: Omit<Moment, 'project' | 'head'>,
-  prices: Pick<Prices, 'of'>,
+  prices: Prices,
 ): number {
   const price = prices.of(model, nowMs, cloud);
   const rates = price && ratesFor(price, weight);
@@ -54,10 +54,10 @@ export function highestPrice(
 
 /** How many requests conversations of a project still had at a length, from the ledger. */
 export class Pace {
-  readonly #sql: Pick<Rows, 'all'>;
+  readonly #sql: Rows;
   readonly #known = new Map<string, { readonly atMs: number; readonly median: number }>();
 
-  constructor(sql: Pick<Rows, 'all'>) {
+  constructor(sql: Rows) {
     this.#sql = sql;
   }
 
@@ -95,7 +95,7 @@ const REMAINING = `SELECT count(t.id) AS remaining FROM main.ledger_turn t JOIN
  *
  * @param remaining - expected number of further requests
  */
-export function pays(moment: Moment, remaining: number, prices: Pick<Prices, 'of'>): boolean {
+export function pays(moment: Moment, remaining: number, prices: Prices): boolean {
   const { weight, head, model, cloud, nowMs } = moment;
   const price = expectedPrice(moment, prices);
   const rates = prices.of(model, nowMs, cloud);

@@ -25,7 +25,7 @@ interface SeatOptions {
   readonly settingOf: (project: string) => Settings['seams'] | undefined;
   readonly book: CompactionBook;
   readonly background: Background;
-  readonly ledger: Pick<LedgerStore, 'turns'>;
+  readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly budgets: () => BudgetGate | null;
   /** Called for an unknown value of the header. */

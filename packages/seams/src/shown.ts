@@ -15,7 +15,7 @@ const OUTCOMES: Readonly<Record<State, string>> = {
 
 /** The compactions of a conversation, for `why`. @throws StoreUnavailable */
 export async function shownCompactions(
-  { sql }: Pick<StoreHandle, 'sql'>,
+  { sql }: StoreHandle,
   conversation: string,
 ): Promise<readonly CompactionShown[]> {
   const rows = await orNone(new CompactionBook(sql).ofShown(conversation), []);

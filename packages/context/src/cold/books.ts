@@ -12,7 +12,7 @@ type Figures = Record<'conversations' | 'results' | 'tokens' | 'recovered' | `mo
 interface ColdBooksOptions {
   readonly answers: LastAnswers;
   readonly marks: ResultMarks;
-  readonly ledger: Pick<LedgerStore, 'cutIn'>;
+  readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly count: (sums: readonly SumGroup[]) => void;
   readonly onFailure: FailureReporter;

@@ -24,7 +24,7 @@ export async function describeEvent(
   event: StoredEvent,
   name: string,
   totals: Totals,
-  store: Pick<Store, 'findPrune'>,
+  store: Store,
   paint: Paint,
   columns?: number,
 ): Promise<string> {
@@ -74,7 +74,7 @@ function wholeOf({ left_whole: whole }: StoredEvent['payload']): string {
 }
 
 /** Removed lines with their reasons, if the store still has the decision. */
-async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'>, paint: Paint): Promise<string[]> {
+async function blocksOf({ payload }: StoredEvent, store: Store, paint: Paint): Promise<string[]> {
   const prune = await store.findPrune(String(payload.prune_id));
   const cuts = prune?.decision.cuts ?? [];
   const shown = cuts

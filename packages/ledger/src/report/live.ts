@@ -81,7 +81,7 @@ function wants({ runId, tool, kinds, sinceMs, debug }: Filter, event: StoredEven
 }
 
 /** The initial events, and the position to continue from. */
-async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
+async function wantedPast(store: Store, filter: Filter) {
   let events: StoredEvent[] = [];
   const kinds = new Set<string>();
   let nextSeq = 0;
@@ -107,7 +107,7 @@ function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
 }
 
 async function follow(
-  store: Pick<Store, 'events'>,
+  store: Store,
   fromSeq: number,
   filter: Filter,
   { events }: Io,

@@ -11,7 +11,7 @@ import { WhatIf } from './what-if.ts';
  * @param agent - as in `PLACES`, such as `Claude Code`
  */
 export async function pastThresholds(
-  io: Pick<Io, 'homeDir'>,
+  io: Io,
   settings: Settings,
   agent: string,
   sinceMs: number,

@@ -17,11 +17,11 @@ import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-block
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';
 
 export class WhatIf {
-  readonly #prices: Pick<Prices, 'of' | 'extras'>;
+  readonly #prices: Prices;
   readonly #conversations: PastTurn[][] = [];
   #clients = 0;
 
-  constructor(prices: Pick<Prices, 'of' | 'extras'>) {
+  constructor(prices: Prices) {
     this.#prices = prices;
   }
 
