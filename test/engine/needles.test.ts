@@ -12,6 +12,10 @@ const two = (number: number): string => String(number).padStart(2, '0');
 const hit = (i: number): string =>
   `src/${pick(WORDS, i >> 4)}/${pick(VERBS, i >> 4)}-${(i >> 4) % 40}.ts:${1 + (i % 16) * 9}:  const ${pick(WORDS, i * 3)}${i % 50} = await ${pick(VERBS, i * 5)}(${pick(WORDS, i * 11)}.id, { limit: ${i % 100} });`;
 
+/** Hits without their files, of which many hold a form of the word that is asked for. */
+const thrown = (i: number): string =>
+  `${1 + ((i * 37) % 900)}:    throw new ${['Type', 'Range', 'InvalidArgument', ''][i % 4]}Error(${i % 3 ? "'" : '`'}${pick(WORDS, i)} ${pick(WORDS, i * 3 + 1)}${i % 2 ? ' expected' : ' is not expected here'}, ${pick(VERBS, i * 5)} ${i % 7 ? pick(WORDS, i * 7) : 'it'}')`;
+
 const packageRow = (name: string, version: string, about: string): string =>
   `ii  ${name.padEnd(40)} ${version.padEnd(24)} amd64        ${about}`;
 const SYLLABLES = 'ga lo ri mun tas ke vor pel shi dra non bu fex qui zam wo'.split(' ');
@@ -70,6 +74,12 @@ const needles: readonly (readonly [string, (i: number) => string, string, string
     varied,
     packageRow('postgresql-14', '14.9-0ubuntu0.22.04.1', 'Open Source Relational Database'),
     'Check whether postgresql is installed.',
+  ],
+  [
+    "grep -rhn 'throw new' src",
+    thrown,
+    "479:    throw new NotSupportedError('expect header not supported')",
+    'Where is expect used?',
   ],
   // names that are also words of any question, or hold signs
   ['dpkg -l', varied, packageRow('make', '4.3-4.1', 'utility for directing compilation'), 'Which make is installed?'],

@@ -25,6 +25,7 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
   if (goal === '' || reading.view.n === 0) return;
   const room = new GoalQuota(reading, keep);
   for (const lines of literalLines(reading, goal)) room.fill(lines);
+  if (reading.kind.family === 'search') for (const lines of exactLines(reading)) room.fill(lines);
   if (OF_ROWS.has(reading.kind.family)) room.fill(cellLines(reading.view, goal));
   const spans = spansOf(goal);
   const order = orderQuestion(goal);
@@ -41,6 +42,20 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
     }
   }
   room.fill(identifierLines(reading), Math.max(FEW_LINES, Math.floor(reading.view.n * NAMED_SHARE)));
+}
+
+/** Maximum number of words that are looked for as they are spelled, heaviest first, and of hits with such a word. */
+const MOST_EXACT = 30;
+const FEW_EXACT = 2;
+/** Minimum length of such a word. */
+const LEAST_EXACT = 4;
+
+/** The hits of a search with a word of the goal as it is spelled: `expect`, where all others say `expected`. */
+function exactLines({ view, terms }: Reading): number[][] {
+  return terms
+    .filter(({ word, whole, isPart }) => whole && !isPart && word.length >= LEAST_EXACT)
+    .slice(0, MOST_EXACT)
+    .map(({ word }) => linesOf(view, { text: word, noun: '', isNumber: false, isHash: false }, FEW_EXACT));
 }
 
 /** Families of texts whose lines have cells. */
