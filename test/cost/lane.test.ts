@@ -44,6 +44,13 @@ async function countsFor(server: MeasuredProcess, work: () => Promise<void>): Pr
   return { calls: least('calls') / REQUESTS, functions: least('functions'), files: least('files') };
 }
 
+/** Promises of one piece of work of some: the least of some rounds, since a slow machine reports more often. */
+async function promisesFor(server: MeasuredProcess, pieces: number, work: () => Promise<void>): Promise<number> {
+  const rounds: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await server.promises(work));
+  return Math.min(...rounds) / pieces;
+}
+
 const START: readonly Message[] = [
   { role: 'system', content: 'You are a coding agent. '.repeat(40) },
   { role: 'user', content: 'Why do orders fail with a timeout in the session cache?' },
@@ -70,7 +77,7 @@ describe('a request in which nothing is to be decided, with its report and bill'
     expect(calls).toBeLessThanOrEqual(1_800);
     expect(functions).toBeLessThanOrEqual(815);
     expect(files).toBeLessThanOrEqual(99);
-    expect((await server.promises(() => send(SMALL))) / REQUESTS).toBeLessThanOrEqual(6);
+    expect(await promisesFor(server, REQUESTS, () => send(SMALL))).toBeLessThanOrEqual(6);
   });
 
   it('takes few files if pruning is switched off for it', async () => {
@@ -109,6 +116,6 @@ describe('a turn with a new result that is cut', () => {
     // reached: 115 promises; the aims are 55 files and 20 promises, what follows the answer included
     const { files } = await server.counted(() => sendAll(turns(5)));
     expect(files).toBeLessThanOrEqual(235);
-    expect((await server.promises(() => sendAll(turns(5)))) / 5).toBeLessThanOrEqual(150);
+    expect(await promisesFor(server, 5, () => sendAll(turns(5)))).toBeLessThanOrEqual(150);
   });
 });

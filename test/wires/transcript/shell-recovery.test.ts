@@ -25,7 +25,7 @@ describe('a command that recovers originals', () => {
     [`for id in ${ID}; do mcp-pruner recover $id; done`, lines()],
     [`text=$(mcp-pruner recover ${ID}); echo "$text"`, lines()],
   ])('%s prints nothing else', (command, expected) => {
-    expect(ran(command)).toEqual({ alone: true, lines: expected });
+    expect(ran(command)).toEqual({ isWholeOutput: true, lines: expected });
   });
 
   it.each([
@@ -34,11 +34,11 @@ describe('a command that recovers originals', () => {
     `mcp-pruner recover ${ID} --lines 1-9 && cat app.log`,
     `cd a && bash -c "git log; mcp-pruner recover ${ID} --lines 1-9"`,
   ])('%s prints something else as well', (command) => {
-    expect(ran(command)).toEqual({ alone: false, lines: lines([1, 9]) });
+    expect(ran(command)).toEqual({ isWholeOutput: false, lines: lines([1, 9]) });
   });
 
   it('names no original if it only searches for one', () => {
-    expect(ran('mcp-pruner recall payment failed')).toEqual({ alone: true, lines: [] });
+    expect(ran('mcp-pruner recall payment failed')).toEqual({ isWholeOutput: true, lines: [] });
   });
 
   it.each([
@@ -61,6 +61,6 @@ describe('a command that recovers originals', () => {
 
   it('is also read from a script of calls', () => {
     const args = `const r = await tools.exec_command({ cmd: "mcp-pruner recover ${ID} --lines 2-3" }); text(r.output);`;
-    expect(shellRecovery({ name: 'exec', args })).toEqual({ alone: true, lines: lines([2, 3]) });
+    expect(shellRecovery({ name: 'exec', args })).toEqual({ isWholeOutput: true, lines: lines([2, 3]) });
   });
 });

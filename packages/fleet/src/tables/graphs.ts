@@ -63,8 +63,8 @@ export class GraphStore {
 
   /** Stored versions, most recently committed first. */
   versions({ prefix, limit }: PrefixQuery): Promise<readonly GraphHead[]> {
-    const order = 'ORDER BY committed_ms DESC, graph_id, version DESC LIMIT ?';
-    const sql = `${HEAD} main.fleet_graph_version ${WITH_PREFIX} ${order}`;
+    const newest = 'ORDER BY committed_ms DESC, graph_id, version DESC LIMIT ?';
+    const sql = `${HEAD} main.fleet_graph_version ${WITH_PREFIX} ${newest}`;
     return this.#access.read(() => all(sql, [prefix, prefix, limit]));
   }
 
@@ -231,8 +231,8 @@ export class GraphStore {
   }
 
   snapshots({ prefix, limit }: PrefixQuery): Promise<readonly GraphSnapshot[]> {
-    const order = 'ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?';
-    const sql = `SELECT ${SNAPSHOT} FROM main.fleet_snapshot ${WITH_PREFIX} ${order}`;
+    const newestBegun = 'ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?';
+    const sql = `SELECT ${SNAPSHOT} FROM main.fleet_snapshot ${WITH_PREFIX} ${newestBegun}`;
     return this.#access.read(() => all(sql, [prefix, prefix, limit]));
   }
 
