@@ -137,6 +137,7 @@ class WireExchange {
   /** Set if the request must be re-signed. */
   #signingScope: SigningScope | null = null;
   readonly #beganMs: number;
+  readonly #arrivedAt = performance.now();
   #seam: SeamExchange | null = null;
 
   constructor(
@@ -380,7 +381,6 @@ class WireExchange {
       return null;
     const { purpose } = operation;
     const body = changed ?? rewritten.received;
-    const sinceMs = performance.now();
     return seams.enter({
       requestId: this.#requestId,
       project: scope.project,
@@ -397,7 +397,7 @@ class WireExchange {
       body,
       beganMs: this.#beganMs,
       origin: upstream.origin,
-      wait: async (cause) => storeWait?.wait(cause, body.length, sinceMs) ?? false,
+      wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt) ?? false,
       send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
     });
   }

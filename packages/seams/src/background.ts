@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { BudgetGate, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
@@ -27,6 +28,8 @@ interface BackgroundOptions {
   /** Makes sure that the results of all requests so far can be searched. Never rejects. */
   readonly flushSeen: () => Promise<void>;
   readonly clock: Clock;
+  /** A process looks for compactions at least this often, in milliseconds; 0 without a shared database. */
+  readonly sharedMs: number;
   readonly newId: () => string;
   readonly log: Log;
   readonly onResult: (result: CompactionResult, model: string) => void;
@@ -56,6 +59,8 @@ interface Seam {
 }
 
 const TIMEOUT_MS = 5 * 60_000;
+/** A compaction that is older is known to every process, even if their clocks differ. */
+const OLDER_MS = 60_000;
 /** After a failure, this many requests pass before the next attempt; the same after any compaction. */
 const RETRY_REQUESTS = 20;
 const LEAST_APART = 10;
@@ -76,7 +81,7 @@ export class Background {
   readonly #options: BackgroundOptions;
   readonly #running = new Set<Promise<void>>();
   #off: ReadonlyMap<string, OffModel> = new Map();
-  #closing = false;
+  readonly #stopping = new AbortController();
   #loginWarned = false;
 
   constructor(options: BackgroundOptions) {
@@ -101,7 +106,7 @@ export class Background {
 
   /** Starts a compaction if it pays. @returns a promise that resolves once it was made, or not */
   consider(seam: Seam): Promise<void> {
-    if (this.#closing) return Promise.resolve();
+    if (this.#stopping.signal.aborted) return Promise.resolve();
     const { onFailure } = this.#options;
     const work = this.#consider(seam).catch((cause: unknown) =>
       onFailure('compaction_not_made', cause, { requestId: seam.request.requestId }),
@@ -117,7 +122,7 @@ export class Background {
   }
 
   close(): void {
-    this.#closing = true;
+    this.#stopping.abort();
   }
 
   async #consider(seam: Seam): Promise<void> {
@@ -216,6 +221,7 @@ export class Background {
         'compacting a conversation of a subscription login: no provider documents this (MCP_PRUNER_SEAMS_LOGINS)',
       );
     }
+    const askedAt = performance.now();
     const { answer, cause } = await this.#ask(seam);
     const usage = answer?.usage ?? null;
     const dollars = this.#dollarsOf(usage, request.rewritten.model);
@@ -240,10 +246,26 @@ export class Background {
     }
     // what is replaced can be searched before it is
     await flushSeen();
+    if (!(await this.#isKnownToAll(askedAt))) return book.failed(id, STOPPED, dollars);
     const leftOver = moment.head + (usage?.output ?? 0);
     await book.ready(id, answer.block, { leftOver, dollars, atMs: clock.nowMs() });
     log.info(about, 'finished work was summarised by the provider');
     onResult('made', about.model);
+  }
+
+  /**
+   * Waits until every other process has looked for compactions, after the first one was asked for.
+   *
+   * @param askedAt - `performance.now()` of that
+   * @returns whether the process goes on
+   */
+  async #isKnownToAll(askedAt: number): Promise<boolean> {
+    const { sharedMs, book, clock } = this.#options;
+    if (sharedMs === 0 || (await book.hasAny(clock.nowMs() - OLDER_MS))) return true;
+    const left = Math.max(0, sharedMs - (performance.now() - askedAt));
+    const { signal } = this.#stopping;
+    await pause(left, undefined, { ref: false, signal }).catch(() => undefined); // ends early with the process
+    return !signal.aborted;
   }
 
   /** Sends the request and reads its answer. Never rejects. */
@@ -263,7 +285,7 @@ export class Background {
       const isStream = String(answered.headers['content-type'] ?? '').includes('event-stream');
       return { answer: wire.answer(answered.body, body, isStream, isSubscription), cause: '' };
     } catch (cause) {
-      if (this.#closing) return { answer: null, cause: STOPPED };
+      if (this.#stopping.signal.aborted) return { answer: null, cause: STOPPED };
       this.#options.onFailure('compaction_not_answered', cause, { requestId: request.requestId });
       return { answer: null, cause: cause instanceof Error && cause.name === 'TimeoutError' ? 'timeout' : 'no_answer' };
     }

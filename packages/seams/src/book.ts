@@ -86,9 +86,10 @@ export class CompactionBook {
     this.#sql = sql;
   }
 
-  async hasAny(): Promise<boolean> {
-    const [row] = await this.#sql.all<{ found: number }>('SELECT 1 AS found FROM main.seam_compaction LIMIT 1');
-    return row !== undefined;
+  /** @param beforeMs - only compactions that were asked for before */
+  async hasAny(beforeMs = Number.MAX_SAFE_INTEGER): Promise<boolean> {
+    const sql = 'SELECT 1 AS found FROM main.seam_compaction WHERE asked_ms < ? LIMIT 1';
+    return (await this.#sql.all<{ found: number }>(sql, [Math.trunc(beforeMs)])).length > 0;
   }
 
   /**

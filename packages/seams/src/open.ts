@@ -5,7 +5,7 @@ import { Background, type CompactionResult } from './background.ts';
 import { CompactionBook } from './book.ts';
 import { Pace } from './moment.ts';
 import { readMonth } from './month.ts';
-import { Seat } from './seat.ts';
+import { RECHECK_MS, Seat, SHARED_MS } from './seat.ts';
 
 const HEADER_WARNINGS_MS = 3_600_000;
 
@@ -23,6 +23,7 @@ export async function openSeams(services: Services): Promise<Guest> {
   const background = new Background({
     ...{ settings, book, prices, clock, log, flushSeen, onFailure },
     pace: new Pace(store.sql),
+    sharedMs: settings.databaseUrl === null ? 0 : SHARED_MS,
     ledger: store.ledger,
     compactions: store.compactions,
     count: (sums) => ledger.count(sums),
@@ -35,6 +36,7 @@ export async function openSeams(services: Services): Promise<Guest> {
     settingOf: (project) => projectBook.of(project).seams,
     ledger: store.ledger,
     budgets: services.budgets,
+    isShared: settings.databaseUrl !== null,
     onUnknownHeader(value) {
       if (clock.nowMs() - warnedMs < HEADER_WARNINGS_MS) return;
       warnedMs = clock.nowMs();
@@ -49,6 +51,7 @@ export async function openSeams(services: Services): Promise<Guest> {
     },
   });
   await Promise.all([seat.start(), background.readOff()]);
+  const looking = settings.databaseUrl === null ? null : setInterval(() => void seat.start(), RECHECK_MS).unref();
   return {
     name: 'seams',
     direct: seat,
@@ -70,6 +73,7 @@ export async function openSeams(services: Services): Promise<Guest> {
       await Promise.resolve();
     },
     async close() {
+      if (looking !== null) clearInterval(looking);
       background.close();
       await background.idle();
     },

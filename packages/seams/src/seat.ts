@@ -28,6 +28,8 @@ interface SeatOptions {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly budgets: () => BudgetGate | null;
+  /** Other processes use the same database. */
+  readonly isShared: boolean;
   /** Called for an unknown value of the header. */
   readonly onUnknownHeader: (value: string) => void;
   /** Called when a block was given up because the provider refused it. */
@@ -40,8 +42,12 @@ const WIRES: ReadonlyMap<string, SeamWire> = new Map([
   ['messages', messagesWire],
   ['responses', responsesWire],
 ]);
-/** How long an unused store is taken to stay without compactions of other processes. */
-const RECHECK_MS = 10_000;
+/** After this time, it is looked again whether another process made compactions. */
+export const RECHECK_MS = 5_000;
+/** So long a store without compactions is taken to stay without; afterwards, each request asks it. */
+const KNOWN_MS = 10_000;
+/** A block is usable at the earliest so long after it was asked for: by then, every process asks the store. */
+export const SHARED_MS = KNOWN_MS + 1_000;
 const MAX_CONVERSATIONS = 5_000;
 const USER = '"user"';
 const TOOL_RESULT = '"tool_result"';
@@ -57,7 +63,9 @@ export class Seat implements SeamSeat {
   readonly #options: SeatOptions;
   /** Whether the store may have compactions. */
   #mayHave = true;
-  #checkedMs = Number.NEGATIVE_INFINITY;
+  /** When it was looked for them the last time, as `performance.now()`. */
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #isLooking = false;
   readonly #answered = new BoundedMap<string, Answered>(MAX_CONVERSATIONS);
   /** Conversations that were read from the store and have no summary. */
   readonly #free = new BoundedMap<string, true>(MAX_CONVERSATIONS);
@@ -69,6 +77,8 @@ export class Seat implements SeamSeat {
   readonly #sent = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+  /** When the compactions of a conversation were read the last time. */
+  #readMs = Number.NEGATIVE_INFINITY;
   /** Until when the provider accepts no further requests of a key; infinite: until its next success. */
   readonly #blocked = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
@@ -86,8 +96,10 @@ export class Seat implements SeamSeat {
   concerns(project: string, wire: string, isAsked: boolean): boolean {
     if (!WIRES.has(wire)) return false;
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
-    this.#recheck();
-    return false;
+    const elapsedMs = performance.now() - this.#checkedAt;
+    if (elapsedMs >= RECHECK_MS) void this.start();
+    // on a database, a summary is used at the earliest when every process has looked after it was asked for
+    return this.#options.isShared && elapsedMs >= KNOWN_MS;
   }
 
   passes(project: string, { dialect, body, match }: PassingRequest): boolean {
@@ -104,6 +116,7 @@ export class Seat implements SeamSeat {
    * always the process that served the user's newest words.
    */
   look({ project, rewritten }: SeamRequest, known: readonly Compaction[]): void {
+    this.#readMs = this.nowMs();
     const { conversationId, shownId, messages, prefixes } = rewritten;
     const [key, shown] = [`${project}\n${conversationId}`, `${project}\n${shownId}`];
     const nowMs = this.nowMs();
@@ -121,23 +134,16 @@ export class Seat implements SeamSeat {
 
   /** Looks whether the store has compactions. Never rejects. */
   async start(): Promise<void> {
-    this.#checkedMs = this.nowMs();
-    await this.#look();
-  }
-
-  /** Looks from time to time whether another process made compactions. */
-  #recheck(): void {
-    const nowMs = this.nowMs();
-    if (nowMs - this.#checkedMs < RECHECK_MS && nowMs >= this.#checkedMs) return;
-    this.#checkedMs = nowMs;
-    void this.#look();
-  }
-
-  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const atMs = performance.now();
     try {
       this.#mayHave = await this.#options.book.hasAny();
+      this.#checkedAt = atMs;
     } catch (cause) {
       this.#options.onFailure('compactions_not_read', cause);
+    } finally {
+      this.#isLooking = false;
     }
   }
 
@@ -155,13 +161,20 @@ export class Seat implements SeamSeat {
         await exchange.enter();
         return exchange;
       } catch (cause) {
-        // sent whole, a conversation with a block would break
-        if (cause instanceof StoreUnavailable && (await request.wait(cause))) continue;
+        // sent whole, a conversation with a block would break; one that was sent whole in the same outage did
+        const mayWait = cause instanceof StoreUnavailable && isAnswered(request) && !this.#wentWhole(request);
+        if (mayWait && (await request.wait(cause))) continue;
         this.#options.onFailure('compaction_not_used', cause, { requestId: request.requestId });
         exchange.leave();
         return exchange;
       }
     }
+  }
+
+  /** Whether a conversation was sent whole since the store could be read the last time. */
+  #wentWhole({ project, rewritten }: SeamRequest): boolean {
+    const missedMs = this.#missed.get(`${project}\n${rewritten.shownId}`);
+    return missedMs !== undefined && missedMs >= this.#readMs;
   }
 
   /** The setting for one request. */
@@ -509,6 +522,11 @@ class OneExchange implements SeamExchange {
 const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept']);
 const TOO_MANY = 429;
 const OVERLOADED = 529;
+
+/** A summary stands for an answer at least. */
+function isAnswered({ rewritten }: SeamRequest): boolean {
+  return rewritten.messages.some(({ role }) => role === 'assistant');
+}
 
 /** Whether each of the user's messages in some bytes has a result. Quotes inside texts are escaped. */
 function isOnlyResults(bytes: Buffer): boolean {
