@@ -61,9 +61,9 @@ it('few functions are optimised for the first 3,000 requests', async () => {
   await server.send(SMALL);
   const before = server.optimised;
   await sendSmall(server, 3_000);
-  // the aim is 300; http-proxy-middleware takes 177
+  // reached: 305; the aim is 300, and http-proxy-middleware takes 177
   expect(server.optimised - before).toBeGreaterThan(50);
-  expect(server.optimised - before).toBeLessThanOrEqual(450);
+  expect(server.optimised - before).toBeLessThanOrEqual(340);
 });
 
 describe('the memory of a server', () => {
@@ -75,10 +75,10 @@ describe('the memory of a server', () => {
 
   it('is allocated sparingly for requests that contain nothing new', async () => {
     const server = await started();
-    // reached: 86, 168 and 234; the aims are 60, 80 and 120
-    expect(await kilobytesOf(server, SMALL, 600)).toBeLessThan(100);
-    expect(await kilobytesOf(server, bodyOf(200_000, 30), 200)).toBeLessThan(190);
-    expect(await kilobytesOf(server, bodyOf(2_000_000, 400), 60)).toBeLessThan(260);
+    // reached: 71, 78 and 122; the aims are 60, 80 and 120
+    expect(await kilobytesOf(server, SMALL, 600)).toBeLessThan(80);
+    expect(await kilobytesOf(server, bodyOf(200_000, 30), 200)).toBeLessThan(90);
+    expect(await kilobytesOf(server, bodyOf(2_000_000, 400), 60)).toBeLessThan(140);
   });
 
   it('is released again after many large new bodies', async () => {

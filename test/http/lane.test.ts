@@ -282,6 +282,18 @@ describe('the pipeline decides about a request', () => {
     expect(bodies.at(-1)).toContain('prune_id=prn_');
   });
 
+  it.each([
+    ['1', true],
+    ['0.0001', false],
+  ] as const)('that begins a conversation of the control group (share %s: %s)', async (share, isHeldOut) => {
+    const proxy = await startProxy(await answers());
+    await setProject(proxy, ['--holdout', share]);
+    await isDecided(proxy, SMALL);
+    expect(await isDecided(proxy, [...SMALL, { role: 'user', content: 'Only for cards of one bank.' }])).toBe(
+      isHeldOut,
+    );
+  });
+
   it('whose conversation another process has continued on the same store', async () => {
     const upstream = await answers();
     const [first, second] = [await startProxy(upstream), await startProxy(upstream)];
