@@ -90,6 +90,8 @@ export interface Rows {
   readonly door?: (parts: DoorParts) => Promise<Gatekeeper>;
   /** Handlers of the part's `readings`. */
   readonly readings?: Readonly<Record<string, Answer>>;
+  /** Handlers of readings that viewers of some projects may see, limited to these; the other readings stay empty. */
+  readonly viewed?: (projects: readonly string[]) => Readonly<Record<string, Answer>>;
   /** Page actions, by path below `/page/api/`. */
   readonly actions?: Readonly<Record<string, Answer>>;
   /** Absent if all viewers see the same data. */

@@ -64,6 +64,8 @@ export interface Viewing {
   readonly own: (pruneIds: readonly string[]) => Promise<void>;
   /** The part of the store that the viewer may see; `null` for the whole store. */
   readonly store: StoreHandle | null;
+  /** The projects that the viewer may see; `null` for all. */
+  readonly projects: readonly string[] | null;
   readonly pageAccess: PageAccess;
   /** Server findings that a viewer of some projects may see. */
   readonly findings: (health: HealthReport) => readonly Finding[];
@@ -87,6 +89,8 @@ export interface ViewParts extends MountParts {
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project of a narrow viewer. */
   readonly viewerProject?: string;
+  /** The projects that a narrow viewer may see. */
+  readonly viewerProjects?: readonly string[];
   /** The viewer sees only some projects, without optional parts and server-wide data. */
   readonly isNarrow?: boolean;
 }
@@ -155,7 +159,7 @@ function viewsOf({ opened }: MountParts): Rows['views'] {
 /** The services restricted to what a viewer may see. */
 function viewPartsOf(
   parts: MountParts,
-  { project, events, own, store, findings, pageAccess, chargeTexts }: Viewing,
+  { project, events, own, store, projects, findings, pageAccess, chargeTexts }: Viewing,
 ): ViewParts {
   const further = { pageAccess, chargeTexts };
   if (store === null) return { ...parts, ...openPruners({ ...parts, events }, own), ...further };
@@ -170,6 +174,7 @@ function viewPartsOf(
     idempotency: openIdempotency(context),
     isNarrow: true,
     viewerProject: project,
+    viewerProjects: projects ?? [],
     health: () => withoutAddresses(parts.health()),
     examine: async () => findings(parts.health()),
   };

@@ -54,7 +54,10 @@ export function openPageOf(parts: ViewParts): Promise<RequestListener> {
     doctor: examine ?? null,
     partReadings: {
       ...Object.fromEntries(edition.parts.flatMap(({ readings }) => readings.map((path) => [path, null]))),
-      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ rows }) => rows.readings))),
+      ...Object.assign(
+        {},
+        ...parts.opened.map(({ rows }) => (isNarrow ? rows.viewed?.(parts.viewerProjects ?? []) : rows.readings)),
+      ),
     },
     partActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ rows }) => rows.actions)),
     stopping: parts.stopping,

@@ -11,20 +11,21 @@ interface Row extends Omit<SeamTurn, 'work'> {
   readonly calls: number;
 }
 
-/** A period, and the project if only one is wanted. */
+/** A period, and the projects or the conversation if not all are wanted. */
 export interface SeamsQuery {
   readonly sinceMs: number;
   readonly nowMs: number;
-  readonly project?: string | undefined;
+  readonly projects?: readonly string[] | undefined;
+  readonly conversation?: string | undefined;
 }
 
 /** What finished work cost in a period. @throws StoreUnavailable */
 export async function readFinished(
   sql: Pick<Rows, 'all'>,
   prices: Pick<Prices, 'of'>,
-  { sinceMs, nowMs, project }: SeamsQuery,
+  { sinceMs, nowMs, projects }: SeamsQuery,
 ): Promise<Pick<SeamsReport['seams'], 'weight_usd' | 'conversations'>> {
-  const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), project ?? null]);
+  const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), projects === undefined ? 1 : 0, projects ?? []]);
   const turns = rows.map(({ userMessages, calls, ...turn }): SeamTurn => ({ ...turn, work: { userMessages, calls } }));
   const conversations = [...groupBy(turns, (turn) => `${turn.project}\n${turn.conversationId}`).values()];
   const works = conversations.flatMap((own) => finishedWork(own, prices, nowMs) ?? []);
@@ -45,5 +46,5 @@ export async function readFinished(
 const TURNS = `SELECT conversation AS "conversationId", project, model, cloud, client, at_ms AS "atMs", fresh, write5m, write1h,
     read, user_messages AS "userMessages", calls FROM main.ledger_turn
   WHERE conversation IN (SELECT conversation FROM main.ledger_turn WHERE at_ms >= ? AND user_messages > 0 AND calls = 0
-      AND conversation <> '' AND project = coalesce(?, project) GROUP BY conversation)
+      AND conversation <> '' AND (? = 1 OR project IN LIST(?)) GROUP BY conversation)
   ORDER BY project, conversation, id`;

@@ -1,12 +1,16 @@
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import { requestIds } from 'mcp-pruner/app/context.ts';
 import type { Guest } from 'mcp-pruner/app/guest.ts';
+import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
+import { z } from 'zod';
 import { Background, type CompactionResult } from './background.ts';
 import { CompactionBook } from './book.ts';
 import { Pace } from './moment.ts';
 import { readMonth } from './month.ts';
 import { RECHECK_MS, Seat, SHARED_MS } from './seat.ts';
+import { readConversation } from './shown.ts';
 
+const PAGE_QUERY = z.strictObject({ conversation: name.optional() });
 const HEADER_WARNINGS_MS = 3_600_000;
 
 /** Opens the part over the services. */
@@ -57,7 +61,8 @@ export async function openSeams(services: Services): Promise<Guest> {
     direct: seat,
     ended: seat.onEnded,
     rows: {
-      readings: { seams: () => readMonth(store, prices, clock.nowMs()) },
+      readings: { seams: onPage(services) },
+      viewed: (projects) => ({ seams: onPage(services, projects) }),
       gauges: [
         {
           name: 'seam_compactions_total',
@@ -77,5 +82,16 @@ export async function openSeams(services: Services): Promise<Guest> {
       background.close();
       await background.idle();
     },
+  };
+}
+
+/** @param projects - those of the viewer; all if absent */
+function onPage({ store, prices, clock }: Services, projects?: readonly string[]): Answer {
+  return async (req) => {
+    const { conversation } = queryOf(req, PAGE_QUERY);
+    const nowMs = clock.nowMs();
+    return conversation === undefined
+      ? readMonth(store, prices, nowMs, projects)
+      : readConversation(store, prices, { nowMs, projects, conversation });
   };
 }

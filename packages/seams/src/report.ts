@@ -1,9 +1,10 @@
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { Prices } from 'mcp-pruner/money/prices.ts';
+import { SEAM_TOKENS } from 'mcp-pruner/money/thresholds.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished, type SeamsQuery } from './finished.ts';
-import { NO_COMPACTIONS, readCompactions } from './saved.ts';
+import { NO_COMPACTIONS, readCompactions, readHoldout } from './saved.ts';
 import { orNone } from './tables.ts';
 
 /** The part's figures in `report`. @throws StoreUnavailable */
@@ -11,11 +12,18 @@ export async function readSeams(
   store: Pick<StoreHandle, 'sql' | 'compactions'>,
   { seams, seamTokens }: Pick<Settings, 'seams' | 'seamTokens'>,
   prices: Pick<Prices, 'of'>,
-  query: SeamsQuery,
+  {
+    sinceMs,
+    nowMs,
+    project,
+  }: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
 ): Promise<SeamsReport> {
+  const query = { sinceMs, nowMs, ...(project !== undefined && { projects: [project] }) };
   const finished = await readFinished(store.sql, prices, query);
   const made = await readMade(store, prices, query);
-  return { seams: { setting: seams, threshold_tokens: seamTokens, ...finished, ...made } };
+  const tokens = seamTokens === 'auto' ? SEAM_TOKENS : seamTokens;
+  const holdout = made.compactions.made === 0 ? null : await readHoldout(store.sql, query, tokens);
+  return { seams: { setting: seams, threshold_tokens: seamTokens, ...finished, ...made, holdout } };
 }
 
 /** What summaries cost and saved, and how often clients compacted themselves. @throws StoreUnavailable */
@@ -24,7 +32,9 @@ export async function readMade(
   prices: Pick<Prices, 'of'>,
   query: SeamsQuery,
 ): Promise<Pick<SeamsReport['seams'], 'compactions' | 'payback'>> {
-  const by_client = (await ofClients.since(query)).length;
+  const { sinceMs, projects } = query;
+  const asked = projects === undefined ? [{ sinceMs }] : projects.map((project) => ({ sinceMs, project }));
+  const by_client = (await Promise.all(asked.map((one) => ofClients.since(one)))).flat().length;
   // last: a table that is missing ends the connection
   const { compactions, payback } = await orNone(readCompactions(sql, prices, query), NO_COMPACTIONS);
   return { compactions, payback: { ...payback, by_client } };

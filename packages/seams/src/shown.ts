@@ -1,6 +1,10 @@
 import type { CompactionShown } from 'mcp-pruner/core/ports/seams-report.ts';
+import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { CompactionBook, type ShownRow, type State } from './book.ts';
+import type { SeamsQuery } from './finished.ts';
+import { readFigures } from './saved.ts';
+import type { ConversationShown } from './shapes.ts';
 import { orNone } from './tables.ts';
 
 const OUTCOMES: Readonly<Record<State, string>> = {
@@ -15,7 +19,7 @@ const OUTCOMES: Readonly<Record<State, string>> = {
 
 /** The compactions of a conversation, for `why`. @throws StoreUnavailable */
 export async function shownCompactions(
-  { sql }: StoreHandle,
+  { sql }: Pick<StoreHandle, 'sql'>,
   conversation: string,
 ): Promise<readonly CompactionShown[]> {
   const rows = await orNone(new CompactionBook(sql).ofShown(conversation), []);
@@ -27,6 +31,26 @@ export async function shownCompactions(
   }));
 }
 
-function outcomeOf({ state, cause }: ShownRow): string {
+/**
+ * The compactions of a conversation, for the page.
+ *
+ * @param projects - those of the viewer; all if absent
+ * @throws StoreUnavailable
+ */
+export async function readConversation(
+  { sql }: Pick<StoreHandle, 'sql'>,
+  prices: Pick<Prices, 'of'>,
+  { nowMs, projects, conversation }: Omit<SeamsQuery, 'sinceMs'>,
+): Promise<ConversationShown> {
+  const rows = await readFigures(sql, prices, { sinceMs: 0, nowMs, projects, conversation });
+  return {
+    summaries: rows.toReversed().map(({ atMs, weight, dollars, state, cause, replaced, saved, after, isOver }) => ({
+      ...{ atMs, tokens: weight, dollars, outcome: outcomeOf({ state, cause }) },
+      ...{ replaced, saved, after, isOver },
+    })),
+  };
+}
+
+function outcomeOf({ state, cause }: Pick<ShownRow, 'state' | 'cause'>): string {
   return state === 'failed' ? `${OUTCOMES.failed} (${cause.replaceAll('_', ' ')})` : OUTCOMES[state];
 }

@@ -6,19 +6,24 @@ import { expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
 import { makeStore } from '../../../test/helpers/new-store.ts';
 import { CompactionBook } from '../src/book.ts';
+import { seamTables } from '../src/tables.ts';
 
 const ASKED = {
   ...{ project: 'p', conversation: 'c', shown: 's-c', keyId: '', wire: 'messages', model: 'm', host: 'h' },
   ...{ prefix: 'abc', messages: 3, pictures: 0, weight: 150_000, askedMs: 1_000 },
 };
 
-it('knows a block and its line while the store cannot be read, as this process left them', async () => {
+function openStore() {
   const path = join(tempFolder(), 'store.db');
   makeStore(path, edition.tables);
   const kept = { ttlMs: 1e9, maxBytes: 1e9, maxEvents: 1_000 };
   const store = openSqliteStore({ path, clock: { nowMs: () => 1_000 }, ...kept, parts: edition.tables });
   afterwards(() => store.close());
-  const { sql } = store;
+  return store;
+}
+
+it('knows a block and its line while the store cannot be read, as this process left them', async () => {
+  const { sql } = openStore();
   let isGone = false;
   const book = new CompactionBook(
     Object.assign(Object.create(sql) as typeof sql, {
@@ -47,4 +52,26 @@ it('knows a block and its line while the store cannot be read, as this process l
   expect(await known()).toEqual(read);
   await book.become(id, 'refused', ['kept']);
   await expect(known()).rejects.toThrow(StoreUnavailable);
+});
+
+it('erasing one conversation removes its block, and no other', async () => {
+  const { sql } = openStore();
+  const book = new CompactionBook(sql);
+  const add = async (of: Partial<typeof ASKED>): Promise<number> => {
+    const id = Number(await book.ask({ ...ASKED, ...of }));
+    await book.ready(id, '{"type":"compaction"}', { leftOver: 10_000, dollars: 0.1, atMs: 2_000 });
+    return id;
+  };
+  const gone = await add({});
+  const others = [
+    await add({ conversation: 'd', shown: 's-d' }),
+    await add({ project: 'q', conversation: 'e', shown: 's-c' }),
+  ];
+  const { eraseNames } = seamTables;
+  if (eraseNames === undefined) throw new Error('nothing can be erased');
+  await sql.write(() => eraseNames({ project: 'p', conversations: ['s-c'] }));
+  const fresh = new CompactionBook(sql);
+  expect(await fresh.blockOf(gone)).toBeNull();
+  expect(await fresh.ofConversation('p', 'c')).toEqual([]);
+  for (const id of others) expect(await fresh.blockOf(id)).toBe('{"type":"compaction"}');
 });

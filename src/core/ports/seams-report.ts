@@ -16,7 +16,34 @@ export interface SeamsReport {
     }[];
     readonly compactions: CompactionsReport;
     readonly payback: Payback;
+    /** `null` without summaries, or without conversations of the control group that were long enough for one. */
+    readonly holdout: SeamsHoldout | null;
   };
+}
+
+/** Conversations of the control group, which get no summaries, and all others, from the length on at which they may. */
+export interface SeamsHoldout {
+  readonly control: SeamsArm;
+  readonly others: SeamsArm;
+}
+
+export interface SeamsArm {
+  readonly conversations: number;
+  /** Requests since a conversation was long enough. */
+  readonly requests: number;
+  readonly compactions: number;
+  /** Dollars of these requests, and of the summaries. */
+  readonly usd: number;
+  /** `null` without requests. */
+  readonly usd_per_request: number | null;
+}
+
+/** The comparison with the control group in words; `''` without one. @param money - dollars as text */
+export function holdoutWords(holdout: SeamsHoldout | null, money: (dollars: number) => string): string {
+  if (holdout === null) return '';
+  const words = ({ conversations, usd_per_request }: SeamsArm): string =>
+    `${plural(conversations, 'conversation')}, ${usd_per_request === null ? 'no request' : `${money(usd_per_request)} a request`}`;
+  return `Long enough for a summary: control group ${words(holdout.control)}; others ${words(holdout.others)}, with ${plural(holdout.others.compactions, 'summary', 'summaries')}`;
 }
 
 /**

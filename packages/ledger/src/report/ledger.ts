@@ -17,7 +17,7 @@ import type { LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { ConversationsReport } from 'mcp-pruner/core/ports/listed-conversations.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import { type RepeatReport, repeatLine } from 'mcp-pruner/core/ports/repeat-report.ts';
-import { compactionWords, type SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
+import { compactionWords, holdoutWords, type SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
 import { sinceDayOf } from './since.ts';
 import { reportText } from './text.ts';
@@ -194,9 +194,9 @@ function finishedText(seams: SeamsReport['seams'], dollars: number): string {
   return `\nFinished work: ${money(seams.weight_usd)} of ${money(dollars)} repeated it${most}; ${advice}\n`;
 }
 
-function compactionsText({ compactions, payback }: SeamsReport['seams']): string {
-  const words = compactionWords(compactions, payback, money);
-  return words === '' ? '' : `\n${words}\n`;
+function compactionsText({ compactions, payback, holdout }: SeamsReport['seams']): string {
+  const words = [compactionWords(compactions, payback, money), holdoutWords(holdout, money)];
+  return words.map((line) => (line === '' ? '' : `\n${line}\n`)).join('');
 }
 
 function breaksText({ prefix_breaks: breaks }: BreaksReport): string {

@@ -65,6 +65,7 @@ function viewingOf({ gate, owners, projects }: KeyParts, parts: Services, viewer
     project: viewer.project,
     events: eventsOf(parts.events, viewer.project),
     own: (pruneIds) => started(owners.claim(viewer.project, pruneIds)),
+    projects: viewer.projects === 'all' ? null : viewer.projects,
     store: viewer.projects === 'all' ? null : narrowedStore(wide, viewer, viewer.projects),
     pageAccess: access,
     findings: viewerFindings,
