@@ -44,7 +44,10 @@ const narrow: readonly Narrow[] = [
   // the core knows requests by their interface alone, and of providers which models check their history
   { rooms: ['core'], folder: 'wires/dialects', types: ['wires/dialects/dialect'] },
   { rooms: ['core'], folder: 'wires/providers', values: ['wires/providers/checks-history'] },
+  // prices and bills are for packages, app and command line; everything else knows dollars by ports alone
   { rooms: ['money'], folder: 'core', types: ['core/ports'] },
+  { rooms: ['money'], folder: 'wires' },
+  { rooms: [...services, ...faces], folder: 'money' },
   // services implement the ports of the core, and know nothing else of it
   { rooms: services, folder: 'core', types: ['core/ports'] },
   { rooms: services, folder: 'wires', values: ['wires/providers/facts'] },
