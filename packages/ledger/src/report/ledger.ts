@@ -19,6 +19,13 @@ import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from 'mcp-p
 import { type RepeatReport, repeatLine } from 'mcp-pruner/core/ports/repeat-report.ts';
 import { compactionWords, holdoutWords, type SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
+import { readContexts } from 'mcp-pruner/money/compactions.ts';
+import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
+import { readColdFigures } from '../cold-stash.ts';
+import { readReport } from '../ledger.ts';
+import { readConversations } from '../listed-conversations.ts';
+import { readPrefixBreaks } from '../prefix-breaks.ts';
+import { readRepeats } from '../repeats.ts';
 import { sinceDayOf } from './since.ts';
 import { reportText } from './text.ts';
 
@@ -129,23 +136,6 @@ type WholeReport = LedgerReport &
 
 /** Reads the ledger of the last `days` days, including today. @throws UserError if there is no store */
 export async function readLedger(call: Call, io: Io, days: number): Promise<WholeReport> {
-  const [
-    { readReport },
-    { pricesOf },
-    { readContexts },
-    { readColdFigures },
-    { readRepeats },
-    { readPrefixBreaks },
-    { readConversations },
-  ] = await Promise.all([
-    import('../ledger.ts'),
-    import('mcp-pruner/money/installed-prices.ts'),
-    import('mcp-pruner/money/compactions.ts'),
-    import('../cold-stash.ts'),
-    import('../repeats.ts'),
-    import('../prefix-breaks.ts'),
-    import('../listed-conversations.ts'),
-  ]);
   const { settings } = readSettings(call, io);
   const prices = pricesOf(settings);
   const sinceDay = sinceDayOf(io, days);

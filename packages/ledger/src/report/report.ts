@@ -1,7 +1,6 @@
 import { readsOwnLengths } from 'mcp-pruner/app/own-lengths.ts';
 import { type Call, type Command, configOption, type Io, type Option, UsageError } from 'mcp-pruner/cli/command.ts';
 import { SPENT_BY } from 'mcp-pruner/core/ports/spend.ts';
-import { ledgerView } from './ledger.ts';
 import { daysOf } from './since.ts';
 
 const DEFAULT_DAYS = 7;
@@ -81,7 +80,8 @@ export const report: Command = {
   async run(call, io) {
     readsOwnLengths(io.env, io.homeDir);
     const view = viewOf(call);
-    return view === null ? ledgerView(call, io, daysOf(call, DEFAULT_DAYS)) : view(call, io);
+    if (view !== null) return view(call, io);
+    return (await import('./ledger.ts')).ledgerView(call, io, daysOf(call, DEFAULT_DAYS));
   },
 };
 

@@ -13,7 +13,6 @@ import type { CompactionReport } from 'mcp-pruner/core/ports/context-report.ts';
 import type { LedgerTotals } from 'mcp-pruner/core/ports/ledger-report.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
 import { makeFolder } from 'mcp-pruner/store/sqlite/make-folder.ts';
-import { readLedger } from './ledger.ts';
 
 const DAYS = 7;
 /** How long a hook, and thus the agent, waits for a started proxy. */
@@ -42,6 +41,7 @@ export async function statusView(call: Call, io: Io): Promise<number> {
 
 async function lineWhenUp(call: Call, io: Io, settings: Settings): Promise<string> {
   const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
+  const { readLedger } = await import('./ledger.ts');
   const report = await readLedger(call, io, DAYS).catch((cause: unknown) => {
     if (cause instanceof UserError) return cause.message; // the proxy may use a store on another machine
     throw cause;

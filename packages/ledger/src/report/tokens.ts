@@ -5,13 +5,13 @@ import { withStore } from 'mcp-pruner/cli/open-store.ts';
 import { table, wrapped } from 'mcp-pruner/cli/table.ts';
 import type { LedgerSum } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
+import { readContexts } from 'mcp-pruner/money/compactions.ts';
+import { wholeNotes } from '../report.ts';
 import { sinceDayOf } from './since.ts';
 
 /** `report --tokens`: cut tokens, counting each text once, by day (UTC) and model, by tool, and by wire. */
 export async function tokensView(call: Call, io: Io, days: number): Promise<number> {
   const since = sinceDayOf(io, days);
-  const { readContexts } = await import('mcp-pruner/money/compactions.ts');
-  const { wholeNotes } = await import('../report.ts');
   const [totals, wires, whole, contexts] = await withStore(call, io, async (store) => [
     totalsOf(await store.ledger.sums({ sinceDay: since, slice: 'use' })),
     wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
