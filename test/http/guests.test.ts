@@ -68,7 +68,10 @@ it('no guest is asked between a request and its answer but by direct, and ended 
     calls.length = 0;
   }
   await (await proxy.chat(chatBody(oneResult(serverLog(100))))).text();
-  await expect.poll(() => calls).toEqual(expect.arrayContaining(['context.sees.see', 'recall.sees.see']));
+  // on a busy machine they are read before the answer has ended
+  await expect
+    .poll(() => [...before.flat(), ...calls])
+    .toEqual(expect.arrayContaining(['context.sees.see', 'recall.sees.see']));
   expect(before).toHaveLength(8);
   // new messages are read once their request was forwarded, while the model answers
   expect(before.flat().filter((call) => !/^seams\.direct\.|\.sees\./.test(call))).toEqual([]);
