@@ -1,5 +1,5 @@
 import { countOf, unionOf } from '../goal/matching.ts';
-import { type Family, type Reading, RULES } from '../kinds/kind.ts';
+import { type Reading, RULES } from '../kinds/kind.ts';
 import { cellLines } from './cells.ts';
 import { extremes, ordered } from './extremes.ts';
 import { linesOf, literalsOf } from './literals.ts';
@@ -25,8 +25,8 @@ export function keepAsked(reading: Reading, goal: string, keep: Uint8Array): voi
   if (goal === '' || reading.view.n === 0) return;
   const room = new GoalQuota(reading, keep);
   for (const lines of literalLines(reading, goal)) room.fill(lines);
-  if (reading.kind.family === 'search') for (const lines of exactLines(reading)) room.fill(lines);
-  if (OF_ROWS.has(reading.kind.family)) room.fill(cellLines(reading.view, goal));
+  if (reading.kind.hasHits) for (const lines of exactLines(reading)) room.fill(lines);
+  if (reading.kind.hasCells) room.fill(cellLines(reading.view, goal));
   const spans = spansOf(goal);
   const order = orderQuestion(goal);
   const clocks = spans.length > 0 || order !== null ? lineClocks(reading.view) : null;
@@ -57,9 +57,6 @@ function exactLines({ view, terms }: Reading): number[][] {
     .slice(0, MOST_EXACT)
     .map(({ word }) => linesOf(view, { text: word, noun: '', isNumber: false, isHash: false }, FEW_EXACT));
 }
-
-/** Families of texts whose lines have cells. */
-const OF_ROWS: ReadonlySet<Family> = new Set<Family>(['table', 'listing', 'log']);
 
 /** Marks lines until a quarter of the text is kept for the goal. */
 class GoalQuota {

@@ -20,6 +20,7 @@ const MOST_HEADINGS = 200;
 /** Reports of `git status`, `merge`, `push`, `rebase` and the like: entries, headings, hints and results. */
 export const git: Kind = {
   family: 'listing',
+  hasCells: true,
   sourceType: 'logs',
   names: { git: '' },
   shapes: [{ name: 'git', pattern: REPORT }],

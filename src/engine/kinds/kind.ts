@@ -172,6 +172,10 @@ export interface Kind {
   informativeTerms?(terms: readonly GoalTerm[]): GoalTerm[];
   /** Lines mention names, as code and prose do, so a name alone tells little; in other texts it is data. */
   readonly mentionsNames?: boolean;
+  /** Lines consist of cells: one that is what the goal asks for names its line. */
+  readonly hasCells?: boolean;
+  /** Lines are hits of words: one with a word exactly as the goal spells it stands out. */
+  readonly hasHits?: boolean;
   /** Whether words outside the goal influence the ranking. */
   readonly ranksByAllWords?: boolean;
   /** Lines that may be rows of states, by finer name. Default: none, because failure words in code are names. */

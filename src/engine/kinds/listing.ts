@@ -21,6 +21,7 @@ const TOUCHED = 0.5;
 /** File lists: `ls`, `find`, `tree`, `npm ls`. */
 export const listing: Kind = {
   family: 'listing',
+  hasCells: true,
   sourceType: 'logs',
   names: { listing: '' },
   shapes: [

@@ -13,6 +13,7 @@ const SEARCH_COMMAND = /\b(?:grep|rg|ag|ack)\b/;
 /** Hits of a search: lines of many files, each after its path. */
 export const search: Kind = {
   family: 'search',
+  hasHits: true,
   sourceType: 'code',
   names: { grep: '' },
   shapes: [

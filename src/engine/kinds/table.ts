@@ -13,6 +13,7 @@ const RULER = /^\s*\|?[\s:|+-]+$/;
 /** Rows of columns, separated by characters or aligned by blanks. */
 export const table: Kind = {
   family: 'table',
+  hasCells: true,
   sourceType: 'docs',
   names: { table: 'csv tsv' },
   shapes: [],

@@ -93,6 +93,7 @@ const ROWS: Readonly<Record<string, RowScope>> = {
 /** Output of running programs: logs, test runs, builds, compilers, traces. */
 export const log: Kind = {
   family: 'log',
+  hasCells: true,
   sourceType: 'logs',
   names: { log: 'log out jsonl ndjson', 'test-run': '', compiler: '', 'build-log': '', trace: '' },
   shapes: LOG_SHAPES,
