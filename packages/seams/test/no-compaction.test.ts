@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { json } from '../../../test/helpers/fake-upstream.ts';
@@ -375,6 +375,35 @@ it(
     expect(await health()).toEqual({ setting: 'on', off_models: [] });
     await next(5);
     await world.result('made');
+  },
+  ROUND,
+);
+
+it(
+  'a request for a summary ends after five minutes, and the conversation goes on whole',
+  async () => {
+    const world = await openWorld();
+    await shortTask(world);
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    const limits = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms === 300_000 ? 50 : ms));
+    let isEnded = false;
+    world.intercept.answer = (request, res) => {
+      if (!asksForSummary(request)) return false;
+      res.on('close', () => {
+        isEnded = true;
+      });
+      return true; // and never answers
+    };
+    await world.turn('Now the invoices: why is the total wrong?');
+    await world.result('failed');
+    await until(() => isEnded);
+    expect(limits).toHaveBeenCalledWith(300_000);
+    limits.mockRestore();
+    await world.turn('Show the query.');
+    expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+    await world.proxy.stop();
+    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+    expect((await run(['why', '--latest'], given)).out).toContain('not made (timeout)');
   },
   ROUND,
 );

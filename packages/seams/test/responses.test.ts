@@ -56,13 +56,14 @@ async function openWorld(
     ...{ agent, upstream, proxy, clock, hook },
     input: [] as Json[],
     session: 'one',
+    model: MODEL,
     more: {} as Json,
     async send(more: Record<string, string> = {}): Promise<number> {
       const answer = await fetch(`${proxy.url}/v1/responses`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', session_id: world.session, ...headers, ...more },
         body: JSON.stringify({
-          ...{ model: MODEL, instructions: 'You are Codex.', input: world.input, tools: [], tool_choice: 'auto' },
+          ...{ model: world.model, instructions: 'You are Codex.', input: world.input, tools: [], tool_choice: 'auto' },
           ...{ reasoning: { effort: 'medium' }, store: false, stream: true, include: ['reasoning.encrypted_content'] },
           ...{ prompt_cache_key: world.session, ...world.more },
         }),
@@ -262,6 +263,24 @@ it.each([
     await world.result('failed');
     await world.say('Show the query.');
     expect([world.agent.swapped, world.agent.breaks]).toEqual([0, []]);
+  },
+  ROUND,
+);
+
+it(
+  "xAI's Responses API compacts at the same endpoint",
+  async () => {
+    const world = await openWorld();
+    world.model = 'grok-4.7';
+    await world.task('Fix the checkout of the shop, please.', 6);
+    await world.say('Now the invoices: why is the total wrong?');
+    await world.result('made');
+    const [asked] = world.asked;
+    expect([asked?.url, jsonOf(asked as SeenRequest).model]).toEqual(['/v1/responses/compact', 'grok-4.7']);
+    await world.say('Show the query.');
+    expect(world.forwarded).toContainEqual(expect.objectContaining({ type: 'compaction' }));
+    await world.say('And the index?');
+    expect(world.agent.breaks).toEqual([]);
   },
   ROUND,
 );
