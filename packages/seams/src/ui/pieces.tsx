@@ -54,7 +54,7 @@ function Summaries({ name }: { readonly name: string }) {
         ))}
       </Table>
       <p class="quiet notes">
-        Saved is estimated: tokens replaced, at the cached price, without the price of the summary.
+        Saved is estimated: tokens replaced, at the cached price. The price of the summary is not subtracted.
       </p>
     </Card>
   );
