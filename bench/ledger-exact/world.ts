@@ -143,6 +143,7 @@ async function openProxy() {
   const ledger = new Ledger({ store: store.ledger, prices, clock, onFailure: fail });
   await ledger.start();
   const close = async (): Promise<void> => {
+    await rewriter.flush();
     await ledger.close();
     await store.close();
   };
