@@ -80,7 +80,11 @@ export async function forwarderOf(env: Readonly<Record<string, string>>): Promis
     }
     return player.texts;
   };
-  return { forward, close: () => services.close() };
+  const close = async (): Promise<void> => {
+    await rewriter.flush();
+    await services.close();
+  };
+  return { forward, close };
 }
 
 function settingsOf(env: Readonly<Record<string, string>>): Settings {
