@@ -51,6 +51,8 @@ export const SHARED_MS = KNOWN_MS + 1_000;
 const MAX_CONVERSATIONS = 5_000;
 const USER = '"user"';
 const TOOL_RESULT = '"tool_result"';
+/** End of the types of results on Responses. */
+const OUTPUT = '_output"';
 
 /** A last answered request of a conversation in this process. */
 interface Answered {
@@ -108,6 +110,8 @@ export class Seat implements SeamSeat {
     const { shownId, tail } = match.body;
     if (!this.#free.has(`${project}\n${contentIdOf(shownId)}`)) return false;
     const added = body.subarray(match.checkpoint.at, body.length - tail.length);
+    // nothing new: the user's words may be sent again, after a refusal
+    if (!added.includes(dialect.name === 'messages' ? TOOL_RESULT : OUTPUT)) return false;
     return dialect.name === 'messages' ? isOnlyResults(added) : !added.includes(USER);
   }
 
