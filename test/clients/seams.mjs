@@ -18,8 +18,11 @@ import { wireNamed } from './lib/wires.mjs';
  * provider summarises finished work after the second task. Then the proxy is killed, restarted, switched off and on, and
  * the client forks and compacts.
  *
- * node test/clients/seams.mjs [claude] [codex] [codex-socket] [pi-messages] [pi-responses] [opencode-messages] [opencode-responses]
+ * node test/clients/seams.mjs [--direct] [claude] [codex] [codex-socket] [pi-messages] [pi-responses] [opencode-messages] [opencode-responses]
+ *
+ * With --direct, the client sends to the upstream itself: what breaks then is of its own making.
  */
+const isDirect = process.argv.includes('--direct');
 const cache = process.env.MCP_PRUNER_CLIENTS_DIR ?? join(tmpdir(), 'mcp-pruner-clients');
 const bench = (name) => fileURLToPath(new URL(`../../bench/conformance/${name}.ts`, import.meta.url));
 const shells = ['Bash', 'bash', 'shell_command', 'shell', 'exec_command'];
@@ -209,7 +212,7 @@ async function run(name) {
     CONFORMANCE_CLOCK: clock,
   };
   const proxy = await startProxy({ upstream: upstream.origin, folder: state, settings });
-  const hop = await startHop(async () => ({ origin: proxy.origin }));
+  const hop = await startHop(async () => ({ origin: isDirect ? upstream.origin : proxy.origin }));
   try {
     await endSome(proxy.origin, wire, MODELS[wire]);
     isEnding = false;
@@ -270,5 +273,5 @@ async function run(name) {
   }
 }
 
-const names = process.argv.slice(2);
+const names = process.argv.slice(2).filter((word) => word !== '--direct');
 for (const name of names.length > 0 ? names : Object.keys(CLIENTS)) await run(name);

@@ -61,7 +61,8 @@ it('a bill allocates little memory, and only slightly more in a long conversatio
     short.push(await bytesPerRequest(60));
     long.push(await bytesPerRequest(600));
   }
-  // the least of three: other work of this process may allocate meanwhile. A bill of every message has a ratio of 3.7
+  // the least of three: other work of this process may allocate meanwhile. The ratio is 2.0 on Node 20, 3.1 on 24, and
+  // 3.7 with a bill of every message
   expect(Math.min(...short) / 1024).toBeLessThan(220);
-  expect(Math.min(...long) / Math.min(...short)).toBeLessThan(2.5);
+  expect(Math.min(...long) / Math.min(...short)).toBeLessThan(3.4);
 });
