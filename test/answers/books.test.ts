@@ -109,8 +109,9 @@ describe('the books of the proxy', () => {
         body: JSON.stringify(bodyOf(wire, `Question ${i}`)),
       });
       const bytes = await received.arrayBuffer();
+      // fetch of Node 24 decodes zstd
       if (encoding === 'identity' || encoding === 'zstd')
-        expect(Buffer.from(bytes).equals(encode(answer.bytes))).toBe(true);
+        expect([encode(answer.bytes), answer.bytes].some((sent) => sent.equals(Buffer.from(bytes)))).toBe(true);
       const requestId = received.headers.get('x-mcp-pruner-request-id') ?? '';
       if (answer.usage)
         books.set(requestId, { name: `${wire}: ${answer.name}, ${encoding}`, dollars: dollarsOf(answer.usage) });
