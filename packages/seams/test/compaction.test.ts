@@ -55,14 +55,7 @@ it(
   'no request waits for a summary: those meanwhile go out whole, and what they thought stays behind the block',
   async () => {
     const world = await openWorld();
-    let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    world.intercept.answer = async (request) => {
-      if (asksForSummary(request)) await held;
-      return false;
-    };
+    const release = world.holdSummaries();
     await world.task('Fix the checkout of the shop, please.', 8);
     await world.turn('Now the invoices: why is the total wrong?');
     await until(() => world.asked.length === 1);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { afterwards } from '../../../test/helpers/afterwards.ts';
 import { until } from '../../../test/helpers/until.ts';
-import { asksForSummary, openWorld } from './provider.ts';
+import { openWorld } from './provider.ts';
 
 const ROUND = 60_000;
 const CHANNEL = 'http.server.request.start';
@@ -39,14 +39,7 @@ it(
   'a request reaches the provider in as many turns of the event loop while a summary is being made',
   async () => {
     const world = await openWorld();
-    let release = (): void => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    world.intercept.answer = async (request) => {
-      if (asksForSummary(request)) await held;
-      return false;
-    };
+    const release = world.holdSummaries();
     await world.task('Fix the checkout of the shop, please.', 8);
     const turns = turnsOfRequests();
     for (let i = 0; i < REQUESTS; i++)

@@ -140,6 +140,19 @@ export class SeamWorld {
     await until(async () => (await (await fetch(`${this.proxy.url}/metrics`)).text()).includes(line));
   }
 
+  /** Holds the provider's answers to requests for summaries. @returns a function that lets them go */
+  holdSummaries(): () => void {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.intercept.answer = async (request) => {
+      if (asksForSummary(request)) await held;
+      return false;
+    };
+    return () => release();
+  }
+
   /** Works until finished work is heavy, and begins the next task, at which a summary is made. */
   async toSummary(): Promise<void> {
     await this.task('Fix the checkout of the shop, please.', 8);
