@@ -19,13 +19,19 @@ export interface SeamsQuery {
   readonly conversation?: string | undefined;
 }
 
+/** Values for `(? = 1 OR project IN LIST(?))`: the projects, or all. */
+export function scopeOf({ projects }: Pick<SeamsQuery, 'projects'>): [all: 0 | 1, projects: readonly string[]] {
+  return [projects === undefined ? 1 : 0, projects ?? []];
+}
+
 /** What finished work cost in a period. @throws StoreUnavailable */
 export async function readFinished(
   sql: Pick<Rows, 'all'>,
   prices: Pick<Prices, 'of'>,
-  { sinceMs, nowMs, projects }: SeamsQuery,
+  query: SeamsQuery,
 ): Promise<Pick<SeamsReport['seams'], 'weight_usd' | 'conversations'>> {
-  const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), projects === undefined ? 1 : 0, projects ?? []]);
+  const { sinceMs, nowMs } = query;
+  const rows = await sql.all<Row>(TURNS, [Math.trunc(sinceMs), ...scopeOf(query)]);
   const turns = rows.map(({ userMessages, calls, ...turn }): SeamTurn => ({ ...turn, work: { userMessages, calls } }));
   const conversations = [...groupBy(turns, (turn) => `${turn.project}\n${turn.conversationId}`).values()];
   const works = conversations.flatMap((own) => finishedWork(own, prices, nowMs) ?? []);

@@ -1,7 +1,14 @@
 import type { ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { field, finiteNumber } from 'mcp-pruner/wires/json/value.ts';
 import { type ByteEdit, elementsOf, memberIn, membersOf, objectOf, valueIn, withEdits } from './json-edit.ts';
-import { type CompactionAnswer, type CompactionUsage, INSTRUCTIONS, MAX_OUTPUT_TOKENS, type SeamWire } from './wire.ts';
+import {
+  type CompactionAnswer,
+  type CompactionUsage,
+  INSTRUCTIONS,
+  MAX_OUTPUT_TOKENS,
+  type SeamWire,
+  USER,
+} from './wire.ts';
 
 /**
  * Anthropic's compaction on demand. Source: https://platform.claude.com/docs/en/build-with-claude/compaction-on-demand,
@@ -11,6 +18,18 @@ export const messagesWire: SeamWire = {
   beta: 'compact-2026-09-04',
   textType: 'text',
   takesLine: new Set(['user', 'tool']),
+
+  // each of the user's messages has a result
+  bringsOnlyResults(added) {
+    if (!added.includes(RESULT)) return false;
+    for (let at = added.indexOf(USER); at >= 0; ) {
+      const next = added.indexOf(USER, at + 1);
+      const result = added.indexOf(RESULT, at);
+      if (result < 0 || (next >= 0 && result > next)) return false;
+      at = next;
+    }
+    return true;
+  },
 
   excluded(body, { messages, managesContext }) {
     if (managesContext === true && !keepsAll(valueIn(body, 'context_management'))) return 'client_manages_context';
@@ -74,6 +93,7 @@ function keepsAll(management: unknown): boolean {
   return Array.isArray(edits) && edits.every(isKeeping);
 }
 
+const RESULT = '"tool_result"';
 const OPEN = Buffer.from('[');
 const CLOSE = Buffer.from(']');
 const CACHE_CONTROL = '"cache_control"';

@@ -2,7 +2,7 @@ import type { ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { field, finiteNumber } from 'mcp-pruner/wires/json/value.ts';
 import { elementsOf, memberIn, membersOf, objectOf, valueIn, withEdits } from './json-edit.ts';
 import { occurrences, parsedOr } from './messages-wire.ts';
-import type { CompactionAnswer, CompactionUsage, SeamWire } from './wire.ts';
+import { type CompactionAnswer, type CompactionUsage, type SeamWire, USER } from './wire.ts';
 
 /**
  * OpenAI's compaction: `POST /responses/compact` with an API key; with a ChatGPT login, an ordinary request that ends in a
@@ -13,6 +13,9 @@ export const responsesWire: SeamWire = {
   beta: '',
   textType: 'input_text',
   takesLine: new Set(['user']),
+
+  // the types of all results end alike
+  bringsOnlyResults: (added) => added.includes('_output"') && !added.includes(USER),
 
   excluded(body, { messages, previous }) {
     if (previous !== '') return 'stored_history';

@@ -3,7 +3,7 @@ import { ENDED_MS } from 'mcp-pruner/money/finished-work.ts';
 import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import type { State } from './book.ts';
-import type { SeamsQuery } from './finished.ts';
+import { type SeamsQuery, scopeOf } from './finished.ts';
 
 /** A compaction, and the requests that its conversation had with its block. */
 interface Row {
@@ -67,18 +67,14 @@ export async function readCompactions(
 export async function readFigures(
   sql: Pick<Rows, 'all'>,
   prices: Pick<Prices, 'of'>,
-  { sinceMs, nowMs, projects, conversation }: SeamsQuery,
+  query: SeamsQuery,
 ): Promise<readonly Figures[]> {
-  const values = [Math.trunc(sinceMs), projects === undefined ? 1 : 0, projects ?? [], conversation ?? null];
-  const rows = await sql.all<Row>(ROWS, values);
+  const { sinceMs, nowMs, conversation } = query;
+  const rows = await sql.all<Row>(ROWS, [Math.trunc(sinceMs), ...scopeOf(query), conversation ?? null]);
   return rows.map((row) => {
     const { state, cause, model, leftOver, usedMs } = row;
-    const [atMs, weight, dollars, requests] = [row.atMs, row.weight, row.dollars, row.requests].map(Number) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [atMs, weight] = [Number(row.atMs), Number(row.weight)];
+    const [dollars, requests] = [Number(row.dollars), Number(row.requests)];
     const about = { atMs, state, cause, weight, dollars };
     if (state !== 'used' && state !== 'kept') return { ...about, replaced: 0, saved: 0, after: null, isOver: false };
     const replaced = Math.max(0, weight - Number(leftOver));
@@ -128,12 +124,12 @@ interface ArmRow {
  */
 export async function readHoldout(
   sql: Pick<Rows, 'all'>,
-  { sinceMs, projects }: SeamsQuery,
+  query: SeamsQuery,
   tokens: number,
 ): Promise<SeamsHoldout | null> {
-  const scope = [projects === undefined ? 1 : 0, projects ?? []];
-  const arms = await sql.all<ArmRow>(ARMS, [Math.trunc(sinceMs), tokens, ...scope]);
-  const made = await sql.all<ArmRow>(MADE_IN_ARMS, [Math.trunc(sinceMs), ...scope]);
+  const [since, scope] = [Math.trunc(query.sinceMs), scopeOf(query)];
+  const arms = await sql.all<ArmRow>(ARMS, [since, tokens, ...scope]);
+  const made = await sql.all<ArmRow>(MADE_IN_ARMS, [since, ...scope]);
   const of = (isControl: boolean): SeamsArm => {
     const own = (rows: readonly ArmRow[]): ArmRow[] => rows.filter(({ arm }) => (arm === 'control') === isControl);
     const sum = (rows: readonly ArmRow[], field: 'conversations' | 'requests' | 'dollars'): number =>

@@ -49,10 +49,6 @@ const KNOWN_MS = 10_000;
 /** A block is usable at the earliest so long after it was asked for: by then, every process asks the store. */
 export const SHARED_MS = KNOWN_MS + 1_000;
 const MAX_CONVERSATIONS = 5_000;
-const USER = '"user"';
-const TOOL_RESULT = '"tool_result"';
-/** End of the types of results on Responses. */
-const OUTPUT = '_output"';
 
 /** A last answered request of a conversation in this process. */
 interface Answered {
@@ -105,14 +101,12 @@ export class Seat implements SeamSeat {
   }
 
   passes(project: string, { dialect, body, match }: PassingRequest): boolean {
-    if (!WIRES.has(dialect.name)) return true;
+    const wire = WIRES.get(dialect.name);
+    if (wire === undefined) return true;
     if (match === null) return false;
     const { shownId, tail } = match.body;
     if (!this.#free.has(`${project}\n${contentIdOf(shownId)}`)) return false;
-    const added = body.subarray(match.checkpoint.at, body.length - tail.length);
-    // nothing new: the user's words may be sent again, after a refusal
-    if (!added.includes(dialect.name === 'messages' ? TOOL_RESULT : OUTPUT)) return false;
-    return dialect.name === 'messages' ? isOnlyResults(added) : !added.includes(USER);
+    return wire.bringsOnlyResults(body.subarray(match.checkpoint.at, body.length - tail.length));
   }
 
   /**
@@ -120,10 +114,10 @@ export class Seat implements SeamSeat {
    * always the process that served the user's newest words.
    */
   look({ project, rewritten }: SeamRequest, known: readonly Compaction[]): void {
-    this.#readMs = this.nowMs();
+    const nowMs = this.nowMs();
+    this.#readMs = nowMs;
     const { conversationId, shownId, messages, prefixes } = rewritten;
     const [key, shown] = [`${project}\n${conversationId}`, `${project}\n${shownId}`];
-    const nowMs = this.nowMs();
     const at = messages.findLastIndex((message) => message.role === 'user' && hasUserWords(message));
     const prefix = prefixes[at] ?? '';
     if (this.#words.get(shown)?.prefix !== prefix) {
@@ -385,7 +379,7 @@ class OneExchange implements SeamExchange {
   async #unbind(wire: SeamWire, one: Compaction): Promise<void> {
     this.#lines = await this.#lineEdits(wire, one);
     const body = this.#whole(wire, one);
-    if (body !== this.#request.body) this.swapped = { body, beta: '', replaced: 0 };
+    if (body !== this.#request.body) this.swapped = asItIs(body);
   }
 
   /** The whole history as it continues a conversation that had blocks: with their lines, without the thinking since. */
@@ -435,17 +429,16 @@ class OneExchange implements SeamExchange {
     const { body, rewritten } = this.#request;
     const one = this.#used;
     this.#wasRefused = true;
-    const plain: Swapped = { body, beta: '', replaced: 0 };
-    if (one === null || this.#wire === undefined) return plain;
+    if (one === null || this.#wire === undefined) return asItIs(body);
     try {
-      if (one.state === 'kept') return { ...plain, body: this.#whole(this.#wire, one) };
+      if (one.state === 'kept') return asItIs(this.#whole(this.#wire, one));
       await this.#options.book.become(one.id, 'refused', ['used'], 'refused');
       this.#options.onRefused(rewritten.shownId);
       return await this.#asBefore(this.#wire);
     } catch (cause) {
       this.#options.onFailure('compaction_not_dropped', cause, { requestId: this.#request.requestId });
     }
-    return plain;
+    return asItIs(body);
   }
 
   /** The request as it was before a summary that is given up: with the summary before it, if there is one. */
@@ -457,7 +450,7 @@ class OneExchange implements SeamExchange {
       if (this.#fits(before)) await this.#swap(wire, before);
       else await this.#unbind(wire, before);
     }
-    return this.swapped ?? { body: this.#request.body, beta: '', replaced: 0 };
+    return this.swapped ?? asItIs(this.#request.body);
   }
 
   head(status: number, fields: readonly string[]): void {
@@ -527,21 +520,14 @@ const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept']);
 const TOO_MANY = 429;
 const OVERLOADED = 529;
 
+/** A body without a summary. */
+function asItIs(body: Buffer): Swapped {
+  return { body, beta: '', replaced: 0 };
+}
+
 /** A summary stands for an answer at least. */
 function isAnswered({ rewritten }: SeamRequest): boolean {
   return rewritten.messages.some(({ role }) => role === 'assistant');
-}
-
-/** Whether each of the user's messages in some bytes has a result. Quotes inside texts are escaped. */
-function isOnlyResults(bytes: Buffer): boolean {
-  let at = bytes.indexOf(USER);
-  while (at >= 0) {
-    const next = bytes.indexOf(USER, at + 1);
-    const result = bytes.indexOf(TOOL_RESULT, at);
-    if (result < 0 || (next >= 0 && result > next)) return false;
-    at = next;
-  }
-  return true;
 }
 
 function headerIn(fields: readonly string[], name: string): string {

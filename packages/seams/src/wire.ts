@@ -32,6 +32,11 @@ export interface SeamWire {
   readonly textType: string;
   /** Roles of messages behind whose content a line may be added. */
   readonly takesLine: ReadonlySet<Role>;
+  /**
+   * Whether the bytes of new messages bring a result, and no words of the user. Without anything new, the user's words may
+   * be sent again, after a refusal.
+   */
+  bringsOnlyResults(added: Buffer): boolean;
   /** Why conversations like this one are not compacted; `''` if they may be. */
   excluded(body: Buffer, scanned: ScannedBody): string;
   /**
@@ -50,6 +55,9 @@ export interface SeamWire {
   /** Pictures and documents in messages. */
   pictures(body: Buffer, messages: readonly ScannedMessage[]): number;
 }
+
+/** A user's message on either wire. Quotes inside texts are escaped. */
+export const USER = '"user"';
 
 /** Replaces the provider's own prompt for a summary. At most 16,384 characters. */
 export const INSTRUCTIONS = [
