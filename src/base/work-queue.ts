@@ -43,7 +43,7 @@ export class WorkQueue {
 
   async #run(): Promise<void> {
     const { onFailure, reason } = this.#options;
-    await null; // whoever adds work goes on first
+    await null; // the caller that adds work goes on first
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       try {
         await next.work();

@@ -5,12 +5,10 @@ import type { Prices } from './prices.ts';
 /** Maximum number of unpriced models named in notes. */
 const MAX_UNPRICED = 10;
 
-type PricesShort = Prices;
-
 /** One line for each model without a price, or without a price for some of its tokens. */
 export function priceNotes(
   models: readonly Pick<LedgerModel, 'model' | 'unpriced' | 'write1h'>[],
-  prices?: PricesShort,
+  prices?: Prices,
 ): string[] {
   return [...unpricedNotes(models), ...shortNotes(models, prices)];
 }
@@ -28,10 +26,7 @@ export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpr
 }
 
 /** One line per model without a price for the longer lifetime of its cache writes. */
-function shortNotes(
-  models: readonly Pick<LedgerModel, 'model' | 'write1h'>[],
-  prices: PricesShort | undefined,
-): string[] {
+function shortNotes(models: readonly Pick<LedgerModel, 'model' | 'write1h'>[], prices: Prices | undefined): string[] {
   return models
     .filter(({ model, write1h }) => write1h > 0 && prices?.pricesShort(model))
     .map(({ model, write1h }) => {

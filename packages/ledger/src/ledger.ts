@@ -15,7 +15,7 @@ import { dayOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';
-import { type ReportPrices, reportOf } from './report.ts';
+import { reportOf } from './report.ts';
 import { ROW_DROPPED, SETTLE_MS, Settlement, type SettlementParts, type SettleResult } from './settlement.ts';
 
 export interface LedgerOptions {
@@ -343,7 +343,7 @@ export class Ledger implements OpenLedger {
 }
 
 /** Reads the report of a store. */
-export async function readReport(store: LedgerStore, query: LedgerQuery, prices?: ReportPrices): Promise<LedgerReport> {
+export async function readReport(store: LedgerStore, query: LedgerQuery, prices?: Prices): Promise<LedgerReport> {
   const { sinceDay, ...of } = query;
   const [sums, conversations] = await Promise.all([
     store.totals(query),

@@ -58,15 +58,13 @@ const ENOUGH_GUESSED = 2_000;
 const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
-/** Facts about the prices in use, for notes. */
-export type ReportPrices = Prices;
 
 /** The figures that the report and the page show. @param sums - as returned by `LedgerStore.totals` */
 export function reportOf(
   query: LedgerQuery,
   sums: readonly LedgerSum[],
   conversations: readonly LedgerConversation[],
-  prices?: ReportPrices,
+  prices?: Prices,
 ): LedgerReport {
   const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
   const all = of('all').filter(({ day }) => day !== '');

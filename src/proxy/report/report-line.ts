@@ -70,9 +70,9 @@ export function lineOf(
     line.completionTokens = usage.completionTokens;
   }
   if (report.reports && report.reports.prefixMismatches > 0) line.prefixMismatches = report.reports.prefixMismatches;
-  line.pruneMs = Math.round(report.pruneMs * 10) / 10;
-  line.firstByteMs = report.firstByteMs === null ? null : Math.round(report.firstByteMs * 10) / 10;
-  line.totalMs = Math.round(report.totalMs * 10) / 10;
+  line.pruneMs = tenths(report.pruneMs);
+  line.firstByteMs = report.firstByteMs === null ? null : tenths(report.firstByteMs);
+  line.totalMs = tenths(report.totalMs);
   line.status = report.status;
   if (report.end !== 'answered') line.end = report.end;
   if (report.upstreamError) line.upstreamError = report.upstreamError;
@@ -140,6 +140,11 @@ export function useSums(
   const forced = new Set(fallbacks.flatMap((code) => forcedReason(code) ?? []));
   for (const key of forced) sums.push({ day, project, slice: 'whole', key, fields: { requests: 1 } });
   return sums;
+}
+
+/** Rounds milliseconds to one decimal. */
+export function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
 }
 
 /** Adds the figures by tool; the request counts for the first one. */

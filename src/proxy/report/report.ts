@@ -11,7 +11,7 @@ import { type RequestContext, senderOf } from '../request-context.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { type PrefixBreaks, prefixSums } from './prefix-breaks.ts';
-import { leftWhole, lineOf, sumsOf, useSums } from './report-line.ts';
+import { leftWhole, lineOf, sumsOf, tenths, useSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 import type { RunBook } from './run-book.ts';
 import type { SavingWatch } from './saving-watch.ts';
@@ -223,7 +223,7 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     status,
     end,
     upstream_error: report.upstreamError,
-    total_ms: Math.round(report.totalMs * 10) / 10,
+    total_ms: tenths(report.totalMs),
     project: sender?.project,
     client: sender?.client,
     shadow: shadow || undefined,

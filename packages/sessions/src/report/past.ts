@@ -144,11 +144,9 @@ export class Past {
   #keep(session: NewSession | null): void {
     if (session === null) return;
     this.#chars += bodyChars(session);
-    const sessions = [...(this.#few ?? []), session];
-    if (this.#few !== null && this.#chars <= UNASKED_CHARS) {
-      this.#few = sessions;
-      return;
-    }
+    const sessions = this.#few ?? [];
+    sessions.push(session);
+    if (this.#few !== null && this.#chars <= UNASKED_CHARS) return;
     this.#few = null;
     for (const one of sessions) {
       if (this.#saysProxied(one)) this.#throughProxy++;

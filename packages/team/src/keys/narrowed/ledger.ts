@@ -5,9 +5,13 @@ import { unsupported } from './unsupported.ts';
 /** Number of requests read at a time while searching for the viewer's requests. */
 const PAGE = 500;
 
+/** The projects that a query for one, or for all, may read. */
+export function visibleOf(ownProjects: readonly string[]): (project: string | undefined) => readonly string[] {
+  return (project) => ownProjects.filter((own) => project === undefined || own === project);
+}
+
 export function narrowedLedger(unscoped: LedgerStore, ownProjects: readonly string[]): LedgerStore {
-  const visible = (project: string | undefined): readonly string[] =>
-    ownProjects.filter((own) => project === undefined || own === project);
+  const visible = visibleOf(ownProjects);
   const newestFirst = (sums: readonly (readonly LedgerSum[])[]): LedgerSum[] =>
     sums.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   return {

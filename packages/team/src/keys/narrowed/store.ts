@@ -5,15 +5,14 @@ import type { Decision } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { narrowedBrowse } from './browse.ts';
-import { narrowedLedger } from './ledger.ts';
+import { narrowedLedger, visibleOf } from './ledger.ts';
 import { narrowedRecall } from './recall.ts';
 import { narrowedRecords } from './records.ts';
 import { narrowedSegments } from './segments.ts';
 import { unsupported } from './unsupported.ts';
 
 function narrowedCompactions(unscoped: CompactionStore, ownProjects: readonly string[]): CompactionStore {
-  const visible = (project: string | undefined): readonly string[] =>
-    ownProjects.filter((own) => project === undefined || own === project);
+  const visible = visibleOf(ownProjects);
   return {
     // compactions are recorded by the process that forwards the requests
     add: unsupported,
