@@ -1,4 +1,4 @@
-import { Counter, Gauge, type Metric, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import {
   type BillSample,
   BoundedLabels,
@@ -71,44 +71,6 @@ class LateCounter<L extends string> {
   }
 }
 
-/**
- * A histogram without labels: for each observation, the library's own one looks up the labels.
- */
-class Buckets {
-  readonly name: string;
-  readonly #help: string;
-  readonly #bounds: readonly number[];
-  readonly #counts: number[];
-  #sum = 0;
-
-  constructor(name: string, help: string, bounds: readonly number[]) {
-    this.name = name;
-    this.#help = help;
-    this.#bounds = bounds;
-    this.#counts = [...bounds, 0].map(() => 0);
-  }
-
-  observe(value: number): void {
-    let at = 0;
-    while (at < this.#bounds.length && value > (this.#bounds[at] ?? 0)) at++;
-    this.#counts[at] = (this.#counts[at] ?? 0) + 1;
-    this.#sum += value;
-  }
-
-  /** The metric in the library's form. */
-  async get() {
-    const values: { readonly metricName: string; readonly labels: object; readonly value: number }[] = [];
-    let count = 0;
-    for (const [i, le] of [...this.#bounds, '+Inf'].entries()) {
-      count += this.#counts[i] ?? 0;
-      values.push({ metricName: `${this.name}_bucket`, labels: { le }, value: count });
-    }
-    values.push({ metricName: `${this.name}_sum`, labels: {}, value: this.#sum });
-    values.push({ metricName: `${this.name}_count`, labels: {}, value: count });
-    return { name: this.name, help: this.#help, type: 'histogram', aggregator: 'sum', values };
-  }
-}
-
 function makerFor(registry: Registry) {
   const registers = [registry];
   const late: { flush(): void }[] = [];
@@ -126,11 +88,8 @@ function makerFor(registry: Registry) {
     },
     /** Calls a function before the sums are passed on. */
     before: (add: () => void): void => void sums.push(add),
-    histogram: (name: string, help: string, buckets: readonly number[]): Buckets => {
-      const counts = new Buckets(`mcp_pruner_${name}`, help, buckets);
-      registry.registerMetric(counts as unknown as Metric); // of which a registry uses name and `get`
-      return counts;
-    },
+    histogram: (name: string, help: string, buckets: number[]): Histogram =>
+      new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers }),
   };
 }
 
