@@ -12,7 +12,6 @@ import { RefusedConversations } from '../core/request/provider-verdicts.ts';
 import { ShortTools } from '../core/sent/short-tools.ts';
 import { isForeign } from '../core/web-origin.ts';
 import { IDEMPOTENCY_TTL_MS } from '../mcp/idempotency.ts';
-import { lineWriterOf } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ByteBudget } from '../proxy/byte-budget.ts';
 import { BodyDecoder } from '../proxy/decode-body.ts';
@@ -109,7 +108,6 @@ export async function openWires(services: Services, metrics: Metrics, opened: re
     ...{ runs, events, clock, log, metrics, notUnderstood, prefixBreaks, savings, ledger, ended },
     cold: own.context.cold,
     shadow: settings.mode === 'shadow',
-    writeLine: lineWriterOf(log),
     onFailure: failures.of('reports'),
   });
   ledger.reportedBy(() => reporter.reported());

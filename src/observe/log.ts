@@ -1,23 +1,7 @@
 import { write, writeSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 
 export type Log = Logger;
-
-/** Writes a line without the library, which asks for each field how to write it. */
-export type WriteLine = (level: LineLevel, fields: Record<string, unknown>, message: string) => void;
-type LineLevel = 'info' | 'warn';
-
-const writers = new WeakMap<Log, WriteLine>();
-
-/**
- * Returns a function that writes the same lines as `log[level](fields, message)`, at whatever level. For lines that are
- * written with each request. Fields: at least one; neither errors nor objects with `toJSON`. Messages: constant, without
- * characters that JSON escapes.
- */
-export function lineWriterOf(log: Log): WriteLine {
-  return writers.get(log) ?? ((level, fields, message) => log[level](fields, message));
-}
 
 interface LogOptions {
   readonly level: string;
@@ -33,12 +17,9 @@ interface LogOptions {
  */
 export function createLog({ level, fd, render }: LogOptions): Log {
   const writer = new LineWriter(fd);
-  const to = render ? rendered(writer, render) : writer;
-  const base = { pid: process.pid, hostname: hostname() };
-  const log = pino(
+  return pino(
     {
       level,
-      base,
       timestamp: stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
@@ -46,14 +27,8 @@ export function createLog({ level, fd, render }: LogOptions): Log {
       },
       serializers: { err: describeError, error: describeError },
     },
-    to,
+    render ? rendered(writer, render) : writer,
   );
-  const own = JSON.stringify(base).slice(1, -1);
-  writers.set(log, (shown, fields, message) => {
-    const rest = JSON.stringify(hideIn(fields, 0)).slice(1, -1);
-    to.write(`{"level":"${shown}"${stdTimeFunctions.isoTime()},${own},${rest},"msg":"${message}"}\n`);
-  });
-  return log;
 }
 
 function rendered(writer: LineWriter, render: (line: string) => string): Pick<LineWriter, 'write' | 'flush'> {

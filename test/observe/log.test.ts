@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLog, type Log, lineWriterOf } from '../../src/observe/log.ts';
+import { createLog, type Log } from '../../src/observe/log.ts';
 
 let folder: string;
 let file: string;
@@ -52,26 +52,6 @@ describe('the log', () => {
     const line = await lineOf((log) => log.info({ tokensSaved: 12, model: 'm' }, 'request'));
     expect(line).toMatchObject({ level: 'info', msg: 'request', tokensSaved: 12, model: 'm' });
     expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  });
-
-  it('writes the line of a request like any other line', async () => {
-    const log = createLog({ level: 'info', fd });
-    const fields = {
-      model: 'Bearer x',
-      ids: ['a', 'b'],
-      none: [],
-      of: { api_key: 'k' },
-      ms: Number.NaN,
-      gone: undefined,
-    };
-    log.warn({ ...fields, text: '"\u2028\n' }, 'model request');
-    lineWriterOf(log)('warn', { ...fields, text: '"\u2028\n' }, 'model request');
-    await expect.poll(() => readFileSync(file, 'utf8').split('\n')).toHaveLength(3);
-    const [one, other] = readFileSync(file, 'utf8')
-      .replaceAll(/"time":"[^"]+"/g, '')
-      .split('\n');
-    expect(one).toContain('[redacted]');
-    expect(other).toBe(one);
   });
 
   it('writes no entries below its level', async () => {

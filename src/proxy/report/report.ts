@@ -5,7 +5,7 @@ import type { EndedExchange, OnEnded } from '../../core/ports/guest.ts';
 import type { SumGroup } from '../../core/ports/ledger-store.ts';
 import type { LedgerSink } from '../../core/ports/request-facts.ts';
 import type { Clock, EventRecord, EventSink } from '../../core/ports.ts';
-import type { Log, WriteLine } from '../../observe/log.ts';
+import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { type RequestContext, senderOf } from '../request-context.ts';
 import { endedFacts } from './ledger-facts.ts';
@@ -18,8 +18,6 @@ import type { SavingWatch } from './saving-watch.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
-  /** Writes the lines of requests. Default: `log`. */
-  readonly writeLine?: WriteLine;
   readonly metrics: Metrics;
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
@@ -113,7 +111,7 @@ export class Reporter {
    * @param atMs - when it ended
    */
   reportNow(report: RequestReport, atMs: number): void {
-    const { log, metrics, savings, writeLine } = this.#options;
+    const { log, metrics, savings } = this.#options;
     const { shadow = this.#options.shadow } = report;
     savings?.record(report, atMs);
     if (report.fallbacks.length > 0)
@@ -127,8 +125,7 @@ export class Reporter {
     if (log.isLevelEnabled(level)) {
       const all = sumsOf(report.outcomes);
       const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
-      if (writeLine) writeLine(level, line, 'model request');
-      else log[level](line, 'model request');
+      log[level](line, 'model request');
     }
     metrics.request({
       route: report.wire === 'chat' ? 'chat_completions' : report.wire,
