@@ -8,6 +8,8 @@ const NAMES = new Set(
 );
 /** Signs around a word of a question. */
 const AROUND = /^[\s.,;:!?()[\]{}"'`«»“”]+|[\s.,;:!?()[\]{}"'`«»“”]+$/g;
+/** Longer words are no names; the pattern above would take long for them. */
+const MAX_CHARS = 200;
 /** Maximum number of words that are looked for: those of the question, not of a long task behind it. */
 const MOST_WORDS = 40;
 /** Maximum number of rows with one name, so that a common value is none: versions and architectures of a package. */
@@ -19,7 +21,8 @@ const MOST_ROWS = 4;
  * row of `python3` has the same word as each row of `python3-yaml`.
  */
 export function cellLines(view: View, goal: string): number[] {
-  const words = new Set(goal.split(/\s+/).map((word) => word.replaceAll(AROUND, '').toLowerCase()));
+  const short = goal.split(/\s+/).filter((word) => word.length <= MAX_CHARS);
+  const words = new Set(short.map((word) => word.replaceAll(AROUND, '').toLowerCase()));
   return [...words].slice(0, MOST_WORDS).flatMap((word) => {
     if (word.length < 2 || (saysLittle(word) && !NAMES.has(word))) return [];
     const lines = linesWithCell(view, word);
