@@ -119,6 +119,7 @@ describe('the package', () => {
       [
         ...text(page)
           .replaceAll(/^```[\s\S]*?^```/gm, '')
+          .replaceAll(/^!\[.*\.png\)$/gm, '') // pictures are read in the repository
           .matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g),
       ].map(([, link = '']) => {
         const target = new URL(link, `file:///${page}`).pathname.slice(1);
@@ -127,5 +128,14 @@ describe('the package', () => {
     );
     expect(links.length).toBeGreaterThan(5);
     expect(links.filter(({ target }) => !packed(target) || !existsSync(`${root}${target}`))).toEqual([]);
+  });
+
+  it('leaves out pictures of the page and source maps', () => {
+    const packed = JSON.parse(
+      execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], { cwd: root, encoding: 'utf8' }),
+    ) as [{ readonly files: readonly { readonly path: string }[] }];
+    const paths = packed[0].files.map(({ path }) => path);
+    expect(paths).toContain('docs/page.md');
+    expect(paths.filter((path) => /\.(?:png|map)$/.test(path))).toEqual([]);
   });
 });
