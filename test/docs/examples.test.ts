@@ -387,3 +387,11 @@ it('every fenced block is of a kind that is checked', () => {
   const kinds = new Set(['', 'sh', 'bash', 'json', 'toml', 'ts', 'text']);
   expect(blocks.filter(({ language }) => !kinds.has(language)).map(({ place }) => place)).toEqual([]);
 });
+
+it('the pages have at most 14,000 words', () => {
+  const texts = readdirSync(join(projectRoot, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => readFileSync(join(projectRoot, 'docs', name), 'utf8'));
+  expect(texts.length).toBeGreaterThan(10);
+  expect(texts.flatMap((text) => text.match(/\S+/g) ?? []).length).toBeLessThanOrEqual(14_000);
+});
