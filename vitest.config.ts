@@ -3,7 +3,7 @@ import { aliases } from './build/aliases.mjs';
 
 /** Files that start dozens of processes, one after the other; `npm run test:long` runs them. */
 export const SLOW = [
-  'test/cli/run.test.ts',
+  'packages/agents/test/run.test.ts',
   'test/http/process.test.ts',
   'test/stdio/lifetime.test.ts',
   'test/store/postgres-replicas.test.ts',

@@ -6,7 +6,7 @@ import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const EXPORT = /export \{([^}]*)\} from '(\.[^']+)';/g;
+const EXPORT = /export \{([^}]*)\} from '@mcp-pruner\/(\w+)\/([^']+)';/g;
 
 /**
  * Writes the types of the library, `src/index.ts`, as one file. The modules that it exports from must not need the types of
@@ -16,7 +16,7 @@ const EXPORT = /export \{([^}]*)\} from '(\.[^']+)';/g;
  */
 export function writeTypes(file) {
   const index = [...readFileSync(join(root, 'src/index.ts'), 'utf8').matchAll(EXPORT)];
-  const modules = index.map(([, , path]) => join('src', path));
+  const modules = index.map(([, , name, path]) => join('packages', name, 'src', path));
   const out = mkdtempSync(join(tmpdir(), 'mcp-pruner-types-'));
   try {
     const project = join(out, 'tsconfig.json');
@@ -24,7 +24,7 @@ export function writeTypes(file) {
       noEmit: false,
       emitDeclarationOnly: true,
       declaration: true,
-      rootDir: join(root, 'src'),
+      rootDir: root,
       outDir: out,
       typeRoots: [join(root, 'node_modules/@types')],
     };
@@ -38,7 +38,7 @@ export function writeTypes(file) {
     });
     if (status !== 0) throw new Error(`the types cannot be written: ${stdout}`);
     const bodies = modules.map((path) => {
-      const text = readFileSync(join(out, path.replace(/^src\//, '').replace(/\.ts$/, '.d.ts')), 'utf8');
+      const text = readFileSync(join(out, path.replace(/\.ts$/, '.d.ts')), 'utf8');
       const foreign = [...text.matchAll(/from '(\.[^']+)'/g)].filter(
         ([, from]) => !modules.some((module) => module.endsWith(from.replace(/^\.\.?/, ''))),
       );

@@ -5,13 +5,16 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   run: {
     group: 'daily',
     summary: 'start an agent through the proxy',
-    load: async () => (await import('./cli/run/run.ts')).run,
+    load: async () => (await import('@mcp-pruner/agents/run/run.ts')).run,
   },
   setup: {
     group: 'daily',
     summary: "print or write an agent's configuration, or a script that completes commands",
     load: async () =>
-      (await import('./cli/completion.ts')).withCompletion((await import('./cli/setup.ts')).setup, commands),
+      (await import('@mcp-pruner/agents/completion.ts')).withCompletion(
+        (await import('@mcp-pruner/agents/setup.ts')).setup,
+        commands,
+      ),
   },
   report: {
     group: 'daily',
@@ -46,12 +49,12 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   service: {
     group: 'server',
     summary: 'run the proxy in the background: install, status, logs, remove',
-    load: async () => (await import('./cli/service/service.ts')).service,
+    load: async () => (await import('@mcp-pruner/agents/service/service.ts')).service,
   },
   doctor: {
     group: 'server',
     summary: 'check that everything is in order, and say what to do',
-    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+    load: async () => (await import('@mcp-pruner/agents/doctor/doctor.ts')).doctor,
   },
   config: {
     group: 'server',
@@ -76,7 +79,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   demo: {
     group: 'lab',
     summary: 'show pruning offline, without a key',
-    load: async () => (await import('./cli/demo/demo.ts')).demo,
+    load: async () => (await import('@mcp-pruner/agents/demo/demo.ts')).demo,
   },
   // used in agents' configurations, hence not listed
   stdio: {

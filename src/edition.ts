@@ -19,11 +19,13 @@ export const edition: CliEdition = {
   ledger: async () => (await import('@mcp-pruner/ledger/open.ts')).openLedger,
   recall: async () => (await import('@mcp-pruner/recall/open.ts')).openRecall,
   contextGc: async () => (await import('@mcp-pruner/context/open.ts')).openContextGc,
+  ownLengths: async () => (await import('@mcp-pruner/agents/own-lengths.ts')).readsOwnLengths,
   parts: [fleet, keys, limits, seams],
   page: async (parts) => (await import('@mcp-pruner/page/open.ts')).openPageOf(parts),
   tables: [fleetTables, limitTables, seamTables],
   database: databaseServer,
   checks: [checkKeys, async (...inputs) => (await import('@mcp-pruner/seams/check.ts')).checkSeams(...inputs)],
+  examine: async (...inputs) => (await import('@mcp-pruner/agents/doctor/doctor.ts')).examine(...inputs),
   readSeams: async (...inputs) => (await import('@mcp-pruner/seams/report.ts')).readSeams(...inputs),
   compactionsOf: async (...inputs) => (await import('@mcp-pruner/seams/shown.ts')).shownCompactions(...inputs),
   pastThresholds: async (...inputs) =>

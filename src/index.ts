@@ -8,9 +8,9 @@ export {
   type McpServerConfig,
   type McpServers,
   type ProviderRunOptions,
-} from './agents/mcp-servers.ts';
-export { toClaudeOptions, toCodexArgs } from './agents/providers.ts';
-export { type RunEvent, RunLifecycle, type RunState } from './agents/run-states.ts';
+} from '@mcp-pruner/agents/mcp-servers.ts';
+export { toClaudeOptions, toCodexArgs } from '@mcp-pruner/agents/providers.ts';
+export { type RunEvent, RunLifecycle, type RunState } from '@mcp-pruner/agents/run-states.ts';
 
 /** Whether Node was started with this file, as by runners that use `buildMcpServers`. */
 function isProgram(): boolean {

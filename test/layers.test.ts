@@ -18,10 +18,12 @@ const layers: readonly (readonly string[])[] = [
   ['wires'],
   ['core'],
   ['money'],
-  ['store', 'backends', 'agents', 'config', 'observe'],
+  ['store', 'backends', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
+  // a library of commands and guests
+  ['packages/agents'],
   ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'team'].map(
     (name) => `packages/${name}`,
   ),

@@ -28,7 +28,6 @@ import {
   type RecallGuest,
 } from './guest.ts';
 import { type Observers, openObservers } from './observers.ts';
-import { readsOwnLengths } from './own-lengths.ts';
 import { decisionCacheOf } from './pipeline.ts';
 
 /** Services of every server, HTTP or stdio, used by tools, wires and routes. */
@@ -83,11 +82,13 @@ export async function openServices(
   const { scorer, turns, decider, decisionCache } = deciding;
   const projectBook = openProjectBook(context);
   const { edition } = context;
-  const [openLedger, openContextGc, openRecall] = await Promise.all([
+  const [openLedger, openContextGc, openRecall, readOwnLengths] = await Promise.all([
     edition.ledger(),
     edition.contextGc(),
     edition.recall(),
+    edition.ownLengths(),
   ]);
+  readOwnLengths(context.env ?? {});
   const prices = openPrices(context);
   const ledgerGuest = openLedger(context, { prices, ...counters });
   const { ledger } = ledgerGuest;
@@ -172,8 +173,7 @@ async function warmUpInTurns(turns: Turns): Promise<void> {
 }
 
 /** Loads the prices, and logs problems in their files. A broken file is not fatal: its models are counted in tokens only. */
-function openPrices({ settings, log, env }: Context): Prices {
-  readsOwnLengths(env ?? {});
+function openPrices({ settings, log }: Context): Prices {
   const prices = pricesOf(settings);
   for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
   for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);

@@ -244,6 +244,8 @@ export interface Edition {
   readonly parts: readonly Part[];
   /** Builds the page over the services; files load with the first request. If absent, there is no page. */
   readonly page?: (parts: ViewParts) => Promise<RequestListener>;
+  /** Loads how the lengths in the user's own settings of clients are found, which win over `config/clients.toml`. */
+  readonly ownLengths: () => Promise<(env: NonNullable<Context['env']>, homeDir?: string) => void>;
   /** Tables of optional parts, in addition to the product's own. */
   readonly tables: readonly PartTables[];
   /** Database server for the store. If absent, the store is a file. */

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
 import { messageOf } from '../base/causes.ts';
 import type { FailureReporter } from '../base/failures.ts';
@@ -13,6 +12,7 @@ import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
 import { bashTool, grepTool, readTool } from '../mcp/tools/local.ts';
 import type { Services } from './compose.ts';
 import type { Base } from './context.ts';
+import { announcePresence, PRESENCE_VARIABLE } from './presence.ts';
 import type { RunningServer } from './serve.ts';
 
 /** Offered tools. `files`: `read`, `bash` and `grep`. `pruner`: the tools of `POST /rpc`. */

@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Finding } from '../app/finding.ts';
 import type { Edition } from '../app/guest.ts';
+import type { Loaded } from '../config/load.ts';
 import type { Place } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
 import type { CompactionShown, SeamsReport } from '../core/ports/seams-report.ts';
@@ -13,6 +14,8 @@ import type { StoreHandle } from '../store/handle.ts';
 
 export interface CliEdition extends Edition {
   readonly checks: readonly Check[];
+  /** The checks of `doctor`, for its view on the page. */
+  readonly examine: (load: () => Loaded, io: Io) => Promise<readonly Finding[]>;
   /** Finished work and compactions for `report`; absent without that part. May reject with `StoreUnavailable`. */
   readonly readSeams?: (
     store: StoreHandle,

@@ -4,7 +4,7 @@ import { StoreUnavailable, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
-import { type ProxyHealth, proxyHealth, proxyUrl } from './run/proxy.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
 import { wrapped } from './table.ts';
 
 /**

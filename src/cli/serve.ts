@@ -60,10 +60,7 @@ export function serveCommand(edition: Edition, loadStart: () => Promise<Start>):
       const start = await loadStart();
       const running = await start(settings, {
         ...{ edition: io.edition, log, version: io.version, env: io.env, cwd: io.cwd, loaded },
-        examine: async () => {
-          const { examine } = await import('./doctor/doctor.ts');
-          return examine(() => loaded, io);
-        },
+        examine: () => io.edition.examine(() => loaded, io),
       }).catch((cause: unknown) => {
         throw new UserError(startFailure(cause, settings), { cause });
       });

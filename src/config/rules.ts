@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { parse } from 'smol-toml';
 import { z } from 'zod';
+import { isHttpUrl } from '../base/http-url.ts';
 
 /** How a setting's value is parsed and validated. */
 export interface Rule<T> {
@@ -172,14 +173,14 @@ export function baseUrl(): Rule<string> {
 /** A proxy URL; `host:port` implies http, and user name and password are allowed. */
 export function proxyUrl(): Rule<string> {
   return {
-    schema: z.string().refine((text) => /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text)),
+    schema: z.string().refine(isHttpUrl),
     fromText: (text) => (text.includes('://') ? text : `http://${text}`),
     allowed: 'an http:// or https:// address of a proxy',
   };
 }
 
 function isPlainHttpUrl(text: string): boolean {
-  if (!/^https?:\/\/[^/\s]/i.test(text) || /[?#\s]/.test(text) || !URL.canParse(text)) return false;
+  if (!isHttpUrl(text) || /[?#\s]/.test(text)) return false;
   const url = new URL(text);
   return url.username === '' && url.password === '';
 }

@@ -1,6 +1,6 @@
+import { linesOf } from '@mcp-pruner/agents/doctor/doctor.ts';
 import { describe, expect, it } from 'vitest';
 import { printableLine } from '../../src/cli/command.ts';
-import { linesOf } from '../../src/cli/doctor/doctor.ts';
 
 const HOSTILE = 'gpt\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m\nFAIL  everything is lost\r\u2028x';
 

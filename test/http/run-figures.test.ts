@@ -1,8 +1,8 @@
+import { markedRun } from '@mcp-pruner/agents/run/mark.ts';
+import { sentenceOf, summaryOf } from '@mcp-pruner/agents/run/summary.ts';
 import { describe, expect, it } from 'vitest';
 import { newKey, onFile, startTeam } from '../../packages/team/test/team.ts';
 import { figuresOfRun } from '../../src/app/run-figures.ts';
-import { markedRun } from '../../src/cli/run/mark.ts';
-import { sentenceOf, summaryOf } from '../../src/cli/run/summary.ts';
 import type { RunFigures } from '../../src/core/ports/run-figures.ts';
 import { type CountedRun, RunBook } from '../../src/proxy/report/run-book.ts';
 import { chatBody } from '../helpers/chat.ts';

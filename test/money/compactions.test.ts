@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
+import { ownLengths } from '@mcp-pruner/agents/clients/compact-at.ts';
 import { describe, expect, it } from 'vitest';
-import { ownLengths } from '../../src/agents/clients/compact-at.ts';
 import { compactingClient, containsSummary } from '../../src/core/compactions/signs.ts';
 import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
 import { type ClientRow, clientRowOf, installedClientRows, setOwnLengths } from '../../src/money/client-lengths.ts';

@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { secretsOf } from 'mcp-pruner/agents/secrets.ts';
+import { secretsOf } from '@mcp-pruner/agents/secrets.ts';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { childEnvironment, maySet } from '../src/children/environment.ts';

@@ -1,4 +1,4 @@
-import { checkPrefixes } from 'mcp-pruner/cli/doctor/doctor.ts';
+import { checkPrefixes } from '@mcp-pruner/agents/doctor/doctor.ts';
 import type { PrefixBreakReport } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { expect, it } from 'vitest';

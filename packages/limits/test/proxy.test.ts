@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { markedRun } from 'mcp-pruner/cli/run/mark.ts';
-import { summaryOf } from 'mcp-pruner/cli/run/summary.ts';
+import { markedRun } from '@mcp-pruner/agents/run/mark.ts';
+import { summaryOf } from '@mcp-pruner/agents/run/summary.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { startSocketUpstream } from '../../../test/helpers/fake-socket-upstream.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { secretsOf } from 'mcp-pruner/agents/secrets.ts';
+import { secretsOf } from '@mcp-pruner/agents/secrets.ts';
 import type { ChildRecord, ChildState } from '../ports.ts';
 import { isOnSameHost } from '../servers.ts';
 import { adoptOrphans } from './adopt.ts';

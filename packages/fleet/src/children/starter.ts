@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { secretsOf } from 'mcp-pruner/agents/secrets.ts';
+import { secretsOf } from '@mcp-pruner/agents/secrets.ts';
 import { errorCode } from 'mcp-pruner/base/causes.ts';
 import { FleetError } from '../errors.ts';
 import type { ChildRecord } from '../ports.ts';

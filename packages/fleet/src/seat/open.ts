@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { launchOnce } from '@mcp-pruner/agents/one-shot.ts';
 import { LRUCache } from 'lru-cache';
-import { launchOnce } from 'mcp-pruner/agents/one-shot.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Guest, PartPlace } from 'mcp-pruner/app/guest.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';

@@ -1,4 +1,3 @@
-import { readsOwnLengths } from 'mcp-pruner/app/own-lengths.ts';
 import { type Call, type Command, configOption, type Io, type Option, UsageError } from 'mcp-pruner/cli/command.ts';
 import { SPENT_BY } from 'mcp-pruner/core/ports/spend.ts';
 import { daysOf } from './since.ts';
@@ -78,7 +77,7 @@ export const report: Command = {
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {
-    readsOwnLengths(io.env, io.homeDir);
+    (await io.edition.ownLengths())(io.env, io.homeDir);
     const view = viewOf(call);
     if (view !== null) return view(call, io);
     return (await import('./ledger.ts')).ledgerView(call, io, daysOf(call, DEFAULT_DAYS));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Call, type Io, printableLine } from 'mcp-pruner/cli/command.ts';
 import { shortName } from 'mcp-pruner/cli/conversations.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
-import { proxyHealth, proxyUrl } from 'mcp-pruner/cli/run/proxy.ts';
+import { proxyHealth, proxyUrl } from 'mcp-pruner/cli/run-proxy.ts';
 import { wrapped } from 'mcp-pruner/cli/table.ts';
 import { money } from 'mcp-pruner/cli/words.ts';
 import { dataFolder } from 'mcp-pruner/config/paths.ts';

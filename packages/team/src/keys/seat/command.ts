@@ -10,7 +10,7 @@ import {
   valued,
 } from 'mcp-pruner/cli/command.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
-import { type ProxyHealth, proxyHealth, proxyUrl } from 'mcp-pruner/cli/run/proxy.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from 'mcp-pruner/cli/run-proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers, storePlace } from 'mcp-pruner/cli/store-place.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { AccessKey, KeyStore } from 'mcp-pruner/core/ports/keys.ts';
