@@ -352,7 +352,8 @@ class WireExchange {
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
       const answer = await this.#reporter.tap.end();
       if (hasFailed(answer)) return exchange;
-      this.#seam?.ended(answer.usage);
+      if (this.#seam) this.#seam.ended(answer.usage);
+      else this.#options.seams?.answered(this.#context.scope.project, rewritten.shownId, answer.usage);
       if (rewritten.isKept && answer.turn.id !== '') {
         await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
       }

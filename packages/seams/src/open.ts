@@ -59,7 +59,6 @@ export async function openSeams(services: Services): Promise<Guest> {
   return {
     name: 'seams',
     direct: seat,
-    ended: seat.onEnded,
     rows: {
       readings: { seams: onPage(services) },
       viewed: (projects) => ({ seams: onPage(services, projects) }),

@@ -3,7 +3,6 @@ import { contentIdOf } from 'mcp-pruner/base/conversation-ids.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { BudgetGate } from 'mcp-pruner/core/ports/budgets.ts';
-import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { PassingRequest, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
@@ -203,14 +202,10 @@ export class Seat implements SeamSeat {
     return this.#answered.get(key);
   }
 
-  /** Notes the length of conversations, also of requests that did not `enter`. */
-  readonly onEnded = ({ project, conversationId, status, isAnswer, usage }: EndedExchange): void => {
-    if (isAnswer && status < 300 && conversationId !== '') this.answered(`${project}\n${conversationId}`, usage);
-  };
-
-  answered(key: string, usage: ProviderUsage | null): void {
+  answered(project: string, conversation: string, usage: ProviderUsage | null): void {
     const tokens = usage?.promptTokens ?? 0;
-    if (tokens <= 0) return;
+    if (tokens <= 0 || conversation === '') return;
+    const key = `${project}\n${conversation}`;
     const { firstTokens = tokens } = this.#answered.get(key) ?? {};
     this.#answered.set(key, { tokens, firstTokens });
   }
@@ -497,9 +492,10 @@ class OneExchange implements SeamExchange {
   }
 
   ended(usage: ProviderUsage | null): void {
-    if (this.#request.purpose !== 'generate') return;
-    this.#seat.answered(this.#key, usage);
-    const { received: body, messages } = this.#request.rewritten;
+    const { project, purpose, rewritten } = this.#request;
+    if (purpose !== 'generate') return;
+    this.#seat.answered(project, rewritten.shownId, usage);
+    const { received: body, messages } = rewritten;
     const one = this.#used;
     if (one === null || this.swapped === null) return;
     const { id, messages: replaced, usedMessages } = one;

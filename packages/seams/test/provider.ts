@@ -21,6 +21,8 @@ export const BEGAN_MS = Date.parse('2026-11-27T10:00:00Z');
 export const MODEL = 'claude-opus-5';
 const ENDED = 6;
 const LONG = 9;
+/** Lines of the log that explain a compaction that did not come. */
+const LAST_LINES = 12;
 
 export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -137,7 +139,11 @@ export class SeamWorld {
   /** Waits for a result of a compaction in the metrics. */
   async result(result: 'made' | 'failed', count = 1): Promise<void> {
     const line = `mcp_pruner_seam_compactions_total{result="${result}"} ${count}`;
-    await until(async () => (await (await fetch(`${this.proxy.url}/metrics`)).text()).includes(line));
+    const isCounted = async () => (await (await fetch(`${this.proxy.url}/metrics`)).text()).includes(line);
+    await until(isCounted).catch(async (cause: unknown) => {
+      const lines = (await this.proxy.logLines()).filter(({ msg }) => msg !== 'model request').slice(-LAST_LINES);
+      throw new Error(`no compaction was ${result}: ${JSON.stringify(lines)}`, { cause });
+    });
   }
 
   /** Holds the provider's answers to requests for summaries. @returns a function that lets them go */

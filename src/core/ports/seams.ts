@@ -98,4 +98,9 @@ export interface SeamSeat {
   nowMs(): number;
   /** Never rejects. */
   enter(request: SeamRequest): Promise<SeamExchange>;
+  /**
+   * A request that did not `enter` was answered. Called before the next one of its conversation enters: reports of
+   * requests come later, and in any order.
+   */
+  answered(project: string, conversation: string, usage: ProviderUsage | null): void;
 }

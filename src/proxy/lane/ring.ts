@@ -163,8 +163,12 @@ export class Ring {
       this.#bytes -= record.heldBytes;
       try {
         const answer = record.answer();
-        const settled = this.#settle(record, answer instanceof Promise ? await answer : answer);
-        this.#records[at] = settled instanceof Promise ? await settled : settled;
+        const settling = this.#settle(record, answer instanceof Promise ? await answer : answer);
+        const settled = settling instanceof Promise ? await settling : settling;
+        this.#records[at] = settled;
+        const { context, options } = record.admission;
+        if (isBilled(record))
+          options.seams?.answered(context.scope.project, settled.content.conversationId, settled.answer.usage);
       } catch (cause) {
         this.#options.onFailure('not_reported', cause, { requestId: record.requestId });
       }
