@@ -47,7 +47,7 @@ describe('more simultaneous new bodies than the heap has room for', () => {
       return upstream.last.body.length < body.length / 2;
     };
     await expect.poll(cutAfterwards, { timeout: 30_000 }).toBe(true);
-  }, 90_000);
+  });
 });
 
 describe('an upstream with a certificate that is trusted only through NODE_EXTRA_CA_CERTS', () => {

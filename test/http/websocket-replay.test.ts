@@ -87,7 +87,7 @@ describe('a recorded session of Codex over WebSocket', () => {
     expect(again.length).toBeGreaterThan(1);
     for (const [id, output] of again) expect(output).toBe(before.get(id));
     expect(await proxy.requestLines(frames.length)).toHaveLength(frames.length);
-  }, 60_000);
+  });
 });
 
 /** An output with the lines back that were cut. */

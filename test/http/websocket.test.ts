@@ -341,7 +341,7 @@ describe('requests in WebSocket frames', () => {
     expect(upstream.last.messages).toHaveLength(200);
     expect((await proxy.requestLines(200)).slice(-1)).toMatchObject([{ status: 200, promptTokens: 900 }]);
     expect(upstream.connections).toHaveLength(1);
-  }, 60_000);
+  });
 });
 
 function digest(bytes: Buffer | undefined): string {

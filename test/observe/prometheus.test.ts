@@ -71,7 +71,7 @@ describe.skipIf(isAbsent)('Prometheus', () => {
       rules.map(({ name }) => `${name} ok `),
     );
     expect(rules.length).toBe(readFileSync(`${deploy}prometheus/rules.yml`, 'utf8').match(/alert:/g)?.length);
-  }, 60_000);
+  });
 });
 
 const ANSWER = {

@@ -64,7 +64,7 @@ it('leaves no byte of a project in the file, whichever of four goes, while two s
     .flat()
     .map(pruneIdOf);
   expect(await servers[0]?.knownPruneIds(kept)).toEqual(new Set(kept));
-}, 60_000);
+});
 
 describe.each([
   ['a file', async () => tempPath(), true],

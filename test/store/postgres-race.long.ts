@@ -22,5 +22,5 @@ describe.skipIf(!hasPostgres)('three servers on one database', () => {
       },
     );
     expect(passed, says).toBe(true);
-  }, 120_000);
+  });
 });

@@ -39,5 +39,5 @@ describe('a sweep', () => {
     expect(db.prepare("SELECT value FROM meter WHERE name = 'directives'").pluck().get()).toBe(50_000);
     expect(db.prepare('SELECT segment FROM directive ORDER BY id LIMIT 1').pluck().get()).toBe('d201');
     db.close();
-  }, 60_000);
+  });
 });

@@ -96,7 +96,7 @@ describe('with any directives about the segments of a conversation', () => {
       }),
       { numRuns: 12 },
     );
-  }, 60_000);
+  });
 
   it('pinned texts stay whole, others become markers, which recover stashed but not deleted texts', async () => {
     await fc.assert(
@@ -140,7 +140,7 @@ describe('with any directives about the segments of a conversation', () => {
       ),
       { numRuns: 12 },
     );
-  }, 60_000);
+  });
 
   it('each request begins with the bytes of the previous one, in any process and after a restart', async () => {
     await fc.assert(
@@ -167,7 +167,7 @@ describe('with any directives about the segments of a conversation', () => {
       }),
       { numRuns: 5 },
     );
-  }, 120_000);
+  });
 });
 
 describe('a segment', () => {

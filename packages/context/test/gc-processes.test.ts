@@ -65,4 +65,4 @@ it('two processes on one store file apply directives given to either, even after
   const pinned = await through(two.endpoint);
   expect(contentAt(pinned, read)).toBe(SOURCE);
   expect(contentAt(pinned, log)).toBe(contentAt(before, log));
-}, 60_000);
+});

@@ -8,69 +8,59 @@ import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { asksForSummary, jsonOf, openWorld, type SeamWorld, withHost } from './provider.ts';
 
-const ROUND = 60_000;
+it('finished work is summarised beside the request that begins the next task, and replaced from the next request on', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  const [asked] = world.asked;
+  const seam = world.turns.at(-1);
+  if (asked === undefined || seam === undefined) throw new Error('nothing was asked');
+  // the seam's own request is as without the part
+  expect(jsonOf(seam).messages).toHaveLength(19);
+  expect(seam.headers['anthropic-beta'] ?? '').not.toContain('compact');
+  const [body, whole] = [jsonOf(asked), jsonOf(seam)];
+  expect(body).toMatchObject({
+    model: 'claude-opus-5',
+    max_tokens: 8_192,
+    stream: true,
+    compaction: { type: 'summarize' },
+  });
+  expect(body.messages).toEqual((whole.messages as Json[]).slice(0, 18));
+  expect(JSON.stringify([body.system, body.tools, body.thinking])).toBe(
+    JSON.stringify([whole.system, whole.tools, whole.thinking]),
+  );
+  expect(asked.headers).toMatchObject({ 'x-api-key': 'sk-one', 'anthropic-beta': 'compact-2026-09-04' });
+  expect(Object.keys(asked.headers).filter((name) => name.startsWith('x-mcp-pruner'))).toEqual([]);
 
-it(
-  'finished work is summarised beside the request that begins the next task, and replaced from the next request on',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    const [asked] = world.asked;
-    const seam = world.turns.at(-1);
-    if (asked === undefined || seam === undefined) throw new Error('nothing was asked');
-    // the seam's own request is as without the part
-    expect(jsonOf(seam).messages).toHaveLength(19);
-    expect(seam.headers['anthropic-beta'] ?? '').not.toContain('compact');
-    const [body, whole] = [jsonOf(asked), jsonOf(seam)];
-    expect(body).toMatchObject({
-      model: 'claude-opus-5',
-      max_tokens: 8_192,
-      stream: true,
-      compaction: { type: 'summarize' },
-    });
-    expect(body.messages).toEqual((whole.messages as Json[]).slice(0, 18));
-    expect(JSON.stringify([body.system, body.tools, body.thinking])).toBe(
-      JSON.stringify([whole.system, whole.tools, whole.thinking]),
-    );
-    expect(asked.headers).toMatchObject({ 'x-api-key': 'sk-one', 'anthropic-beta': 'compact-2026-09-04' });
-    expect(Object.keys(asked.headers).filter((name) => name.startsWith('x-mcp-pruner'))).toEqual([]);
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  expect(world.forwarded[0]).toEqual({
+    role: 'assistant',
+    content: [expect.objectContaining({ type: 'compaction' })],
+  });
+  expect(world.forwarded.slice(1, 3)).toEqual(world.messages.slice(18, 20));
+  expect(JSON.stringify(world.forwarded.at(-1))).toContain('recall');
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  expect(world.forwarded).toHaveLength(10);
+  expect(world.agent.breaks).toEqual([]);
+  expect(world.upstream.requests.filter(asksForSummary)).toHaveLength(1);
+});
 
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    expect(world.forwarded[0]).toEqual({
-      role: 'assistant',
-      content: [expect.objectContaining({ type: 'compaction' })],
-    });
-    expect(world.forwarded.slice(1, 3)).toEqual(world.messages.slice(18, 20));
-    expect(JSON.stringify(world.forwarded.at(-1))).toContain('recall');
-    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
-    expect(world.forwarded).toHaveLength(10);
-    expect(world.agent.breaks).toEqual([]);
-    expect(world.upstream.requests.filter(asksForSummary)).toHaveLength(1);
-  },
-  ROUND,
-);
-
-it(
-  'no request waits for a summary: those meanwhile go out whole, and what they thought stays behind the block',
-  async () => {
-    const world = await openWorld();
-    const release = world.holdSummaries();
-    await world.task('Fix the checkout of the shop, please.', 8);
-    await world.turn('Now the invoices: why is the total wrong?');
-    await until(() => world.asked.length === 1);
-    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
-    expect(world.isSwapped).toBe(false);
-    release();
-    await world.result('made');
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    expect(world.forwarded.slice(1, -1)).toEqual(world.messages.slice(18, -2));
-    expect(JSON.stringify(world.forwarded.slice(1))).toContain('"type":"thinking"');
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+it('no request waits for a summary: those meanwhile go out whole, and what they thought stays behind the block', async () => {
+  const world = await openWorld();
+  const release = world.holdSummaries();
+  await world.task('Fix the checkout of the shop, please.', 8);
+  await world.turn('Now the invoices: why is the total wrong?');
+  await until(() => world.asked.length === 1);
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  expect(world.isSwapped).toBe(false);
+  release();
+  await world.result('made');
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  expect(world.forwarded.slice(1, -1)).toEqual(world.messages.slice(18, -2));
+  expect(JSON.stringify(world.forwarded.slice(1))).toContain('"type":"thinking"');
+  expect(world.agent.breaks).toEqual([]);
+});
 
 /** Sends the same conversation through another run of the product on the same store. */
 async function again(world: SeamWorld, env: Record<string, string>, headers: Record<string, string> = {}) {
@@ -94,138 +84,118 @@ async function again(world: SeamWorld, env: Record<string, string>, headers: Rec
   return { status, body: (upstream.last as SeenRequest).body.toString('utf8') };
 }
 
-it(
-  'a block stays byte for byte: after a restart, for another key, with everything switched off',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    await world.turn('Show the query.');
-    const block = JSON.stringify(world.forwarded[0]);
-    world.messages.push({ role: 'user', content: 'And the index?' });
-    await world.send();
-    const first = (world.turns.at(-1) as SeenRequest).body.toString('utf8');
-    expect(first).toContain(`"messages":[${block},`);
-    const runs: [env: Record<string, string>, headers?: Record<string, string>][] = [
-      [{ MCP_PRUNER_SEAMS: 'on' }],
-      [{ MCP_PRUNER_SEAMS: 'off' }],
-      [{}],
-      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_ENABLED: 'false' }],
-      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_MODE: 'shadow' }],
-      [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_HOLDOUT: '1' }],
-      [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner': 'off' }],
-      [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner-seams': 'off' }],
-    ];
-    for (const [env, headers] of runs)
-      expect([env, headers, await again(world, env, headers)]).toEqual([env, headers, { status: 200, body: first }]);
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+it('a block stays byte for byte: after a restart, for another key, with everything switched off', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  const block = JSON.stringify(world.forwarded[0]);
+  world.messages.push({ role: 'user', content: 'And the index?' });
+  await world.send();
+  const first = (world.turns.at(-1) as SeenRequest).body.toString('utf8');
+  expect(first).toContain(`"messages":[${block},`);
+  const runs: [env: Record<string, string>, headers?: Record<string, string>][] = [
+    [{ MCP_PRUNER_SEAMS: 'on' }],
+    [{ MCP_PRUNER_SEAMS: 'off' }],
+    [{}],
+    [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_ENABLED: 'false' }],
+    [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_MODE: 'shadow' }],
+    [{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_HOLDOUT: '1' }],
+    [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner': 'off' }],
+    [{ MCP_PRUNER_SEAMS: 'on' }, { 'x-mcp-pruner-seams': 'off' }],
+  ];
+  for (const [env, headers] of runs)
+    expect([env, headers, await again(world, env, headers)]).toEqual([env, headers, { status: 200, body: first }]);
+  expect(world.agent.breaks).toEqual([]);
+});
 
-it(
-  'a block that came while a request went out without it is discarded',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    world.model = 'claude-sonnet-5';
-    await world.turn('Which one is slower?'); // began after the block came, and goes whole to another model
-    world.model = 'claude-opus-5';
-    await world.turn('And now?');
-    await world.turn('Show the query.');
-    expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
-  },
-  ROUND,
-);
+it('a block that came while a request went out without it is discarded', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  world.model = 'claude-sonnet-5';
+  await world.turn('Which one is slower?'); // began after the block came, and goes whole to another model
+  world.model = 'claude-opus-5';
+  await world.turn('And now?');
+  await world.turn('Show the query.');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+});
 
-it(
-  'counting tokens counts the block, and does not claim it',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    const count = async () => {
-      const { status } = await world.send({}, '/v1/messages/count_tokens');
-      expect(status).toBe(200);
-      return world.isSwapped;
-    };
-    expect(await count()).toBe(false);
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    expect(await count()).toBe(true);
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+it('counting tokens counts the block, and does not claim it', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  const count = async () => {
+    const { status } = await world.send({}, '/v1/messages/count_tokens');
+    expect(status).toBe(200);
+    return world.isSwapped;
+  };
+  expect(await count()).toBe(false);
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  expect(await count()).toBe(true);
+  expect(world.agent.breaks).toEqual([]);
+});
 
-it(
-  'another model and a conversation that was rewound get no block; back on the old one, it is sent again',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    await world.turn('Show the query.');
-    await world.turn('And the index?');
-    const kept = world.messages;
-    world.model = 'claude-sonnet-5';
-    await world.turn('Which one is slower?');
-    expect(world.isSwapped).toBe(false);
-    expect(world.agent.breaks).toEqual([]);
-    world.model = 'claude-opus-5';
-    await world.turn('And now?');
-    expect(world.isSwapped).toBe(true);
-    expect(world.agent.breaks).toEqual([]);
-    const far = world.messages;
-    world.messages = kept.slice(0, 6);
-    world.agent.rewrite();
-    await world.turn('Stop, something else.');
-    expect(world.isSwapped).toBe(false);
-    world.messages = [{ role: 'user', content: 'The session so far: the checkout works.' }];
-    world.agent.rewrite();
-    await world.turn('Go on.');
-    expect(world.isSwapped).toBe(false);
-    world.messages = far;
-    world.agent.rewrite();
-    await world.turn('Back again.');
-    expect(world.isSwapped).toBe(true);
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+it('another model and a conversation that was rewound get no block; back on the old one, it is sent again', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  await world.turn('And the index?');
+  const kept = world.messages;
+  world.model = 'claude-sonnet-5';
+  await world.turn('Which one is slower?');
+  expect(world.isSwapped).toBe(false);
+  expect(world.agent.breaks).toEqual([]);
+  world.model = 'claude-opus-5';
+  await world.turn('And now?');
+  expect(world.isSwapped).toBe(true);
+  expect(world.agent.breaks).toEqual([]);
+  const far = world.messages;
+  world.messages = kept.slice(0, 6);
+  world.agent.rewrite();
+  await world.turn('Stop, something else.');
+  expect(world.isSwapped).toBe(false);
+  world.messages = [{ role: 'user', content: 'The session so far: the checkout works.' }];
+  world.agent.rewrite();
+  await world.turn('Go on.');
+  expect(world.isSwapped).toBe(false);
+  world.messages = far;
+  world.agent.rewrite();
+  await world.turn('Back again.');
+  expect(world.isSwapped).toBe(true);
+  expect(world.agent.breaks).toEqual([]);
+});
 
-it(
-  'a block that is refused at its first request is given up: the whole history goes out once',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    let refused = 0;
-    world.intercept.answer = (request, res) => {
-      if (!request.body.includes('"type":"compaction"') || asksForSummary(request)) return false;
-      refused++;
-      json(res, 400, {
-        type: 'error',
-        error: { type: 'invalid_request_error', message: 'compaction_signature_invalid' },
-      });
-      return true;
-    };
-    await world.turn('Show the query.');
-    expect([refused, world.isSwapped]).toEqual([1, false]);
-    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
-    await world.proxy.restart();
-    await world.turn('And the index?');
-    expect([refused, world.isSwapped]).toEqual([1, false]);
-    expect(world.agent.breaks).toEqual([]);
-    const warned = (await world.proxy.logLines()).filter(({ msg }) => String(msg).includes('refused its own summary'));
-    expect(warned).toHaveLength(1);
-    await world.proxy.stop();
-    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
-    const why = await run(['why', '--latest'], given);
-    expect(why.out).toMatch(/summary of [\d,]+ tokens of finished work: refused by the provider and given up/);
-    const shown = JSON.parse((await run(['why', '--latest', '--json'], given)).out) as { summaries: Json[] };
-    expect(shown.summaries).toMatchObject([{ outcome: expect.stringContaining('refused'), tokens: 180_010 }]);
-    const doctor = JSON.parse((await run(['doctor', '--json'], given)).out) as { what: string }[];
-    const found = doctor.filter(({ what }) => what.includes('refused 1 of their own summaries'));
-    expect(found).toHaveLength(1);
-  },
-  ROUND,
-);
+it('a block that is refused at its first request is given up: the whole history goes out once', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  let refused = 0;
+  world.intercept.answer = (request, res) => {
+    if (!request.body.includes('"type":"compaction"') || asksForSummary(request)) return false;
+    refused++;
+    json(res, 400, {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'compaction_signature_invalid' },
+    });
+    return true;
+  };
+  await world.turn('Show the query.');
+  expect([refused, world.isSwapped]).toEqual([1, false]);
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  await world.proxy.restart();
+  await world.turn('And the index?');
+  expect([refused, world.isSwapped]).toEqual([1, false]);
+  expect(world.agent.breaks).toEqual([]);
+  const warned = (await world.proxy.logLines()).filter(({ msg }) => String(msg).includes('refused its own summary'));
+  expect(warned).toHaveLength(1);
+  await world.proxy.stop();
+  const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+  const why = await run(['why', '--latest'], given);
+  expect(why.out).toMatch(/summary of [\d,]+ tokens of finished work: refused by the provider and given up/);
+  const shown = JSON.parse((await run(['why', '--latest', '--json'], given)).out) as { summaries: Json[] };
+  expect(shown.summaries).toMatchObject([{ outcome: expect.stringContaining('refused'), tokens: 180_010 }]);
+  const doctor = JSON.parse((await run(['doctor', '--json'], given)).out) as { what: string }[];
+  const found = doctor.filter(({ what }) => what.includes('refused 1 of their own summaries'));
+  expect(found).toHaveLength(1);
+});
 
 it.each([1, 2])(
   'a block that is refused at the fifth request stays, and the whole history goes out without what was thought since (%i times)',
@@ -259,7 +229,6 @@ it.each([1, 2])(
     expect(world.isSwapped).toBe(true);
     expect(world.agent.breaks).toEqual([]);
   },
-  ROUND,
 );
 
 it.each([429, 500, 529])(
@@ -282,28 +251,23 @@ it.each([429, 500, 529])(
     await world.turn('And the index?');
     expect(world.agent.breaks).toEqual([]);
   },
-  ROUND,
 );
 
-it(
-  'a second summary begins with the first block, once that has paid back',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    for (let i = 0; i < 9; i++) await world.turn(`Go on, part ${i}.`);
-    expect(world.asked).toHaveLength(1);
-    await world.turn('And the index?');
-    await world.turn('Which one is slower?');
-    await world.result('made', 2);
-    const asked = jsonOf(world.asked[1] as SeenRequest).messages as Json[];
-    expect(JSON.stringify(asked[0])).toContain('"type":"compaction"');
-    await world.turn('Thanks. Now the tests.');
-    expect(world.forwarded.length).toBeLessThan(10);
-    await world.turn('Run them.');
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+it('a second summary begins with the first block, once that has paid back', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  for (let i = 0; i < 9; i++) await world.turn(`Go on, part ${i}.`);
+  expect(world.asked).toHaveLength(1);
+  await world.turn('And the index?');
+  await world.turn('Which one is slower?');
+  await world.result('made', 2);
+  const asked = jsonOf(world.asked[1] as SeenRequest).messages as Json[];
+  expect(JSON.stringify(asked[0])).toContain('"type":"compaction"');
+  await world.turn('Thanks. Now the tests.');
+  expect(world.forwarded.length).toBeLessThan(10);
+  await world.turn('Run them.');
+  expect(world.agent.breaks).toEqual([]);
+});
 
 /** Goes on until a second summary is ready, and sends one request with it. */
 async function toSecondSummary(world: SeamWorld): Promise<void> {
@@ -314,213 +278,181 @@ async function toSecondSummary(world: SeamWorld): Promise<void> {
   await world.result('made', 2);
 }
 
-it(
-  'another model gets the lines of both summaries, and no thinking made with either',
-  async () => {
-    const world = await openWorld();
-    await toSecondSummary(world);
-    await world.turn('Thanks. Now the tests.');
-    await world.turn('Run them.');
-    world.model = 'claude-sonnet-5';
-    await world.turn('Which one fails?');
-    const whole = JSON.stringify(jsonOf(world.turns.at(-1) as SeenRequest).messages);
-    expect(whole.match(/were replaced by the summary at its beginning/g)).toHaveLength(2);
-    expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
-    world.model = 'claude-opus-5';
-    await world.turn('And now?');
-    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
-  },
-  ROUND,
-);
+it('another model gets the lines of both summaries, and no thinking made with either', async () => {
+  const world = await openWorld();
+  await toSecondSummary(world);
+  await world.turn('Thanks. Now the tests.');
+  await world.turn('Run them.');
+  world.model = 'claude-sonnet-5';
+  await world.turn('Which one fails?');
+  const whole = JSON.stringify(jsonOf(world.turns.at(-1) as SeenRequest).messages);
+  expect(whole.match(/were replaced by the summary at its beginning/g)).toHaveLength(2);
+  expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+  world.model = 'claude-opus-5';
+  await world.turn('And now?');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});
 
-it(
-  'a second summary that is refused leaves the first one in place',
-  async () => {
-    const world = await openWorld();
-    await toSecondSummary(world);
-    const second = world.turns.length;
-    let refused = 0;
-    world.intercept.answer = (request, res) => {
-      if (!request.body.includes('"type":"compaction"') || refused > 0) return false;
-      refused++;
-      json(res, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'no such summary' } });
-      return true;
-    };
-    await world.turn('Thanks. Now the tests.');
-    expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
-    await world.turn('Run them.');
-    expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
-    expect(world.turns.length - second).toBe(3);
-  },
-  ROUND,
-);
+it('a second summary that is refused leaves the first one in place', async () => {
+  const world = await openWorld();
+  await toSecondSummary(world);
+  const second = world.turns.length;
+  let refused = 0;
+  world.intercept.answer = (request, res) => {
+    if (!request.body.includes('"type":"compaction"') || refused > 0) return false;
+    refused++;
+    json(res, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'no such summary' } });
+    return true;
+  };
+  await world.turn('Thanks. Now the tests.');
+  expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
+  await world.turn('Run them.');
+  expect([refused, world.isSwapped, world.agent.breaks]).toEqual([1, true, []]);
+  expect(world.turns.length - second).toBe(3);
+});
 
-it(
-  'a store that takes no writes keeps the first summary in place, and a second one that came meanwhile is given up',
-  async () => {
-    const world = await openWorld();
-    await toSecondSummary(world);
-    const store = new (sqliteDriver())(world.proxy.dbPath);
-    store.exec(`CREATE TRIGGER full BEFORE UPDATE ON seam_compaction BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
-    await world.turn('Thanks. Now the tests.');
-    await world.turn('Run them.');
-    await world.turn('Again.');
-    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
-    store.exec('DROP TRIGGER full');
-    await world.turn('And once more.');
-    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
-    expect(store.prepare('SELECT state FROM seam_compaction ORDER BY id').pluck().all()).toEqual(['kept', 'late']);
-    store.close();
-  },
-  ROUND,
-);
+it('a store that takes no writes keeps the first summary in place, and a second one that came meanwhile is given up', async () => {
+  const world = await openWorld();
+  await toSecondSummary(world);
+  const store = new (sqliteDriver())(world.proxy.dbPath);
+  store.exec(`CREATE TRIGGER full BEFORE UPDATE ON seam_compaction BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
+  await world.turn('Thanks. Now the tests.');
+  await world.turn('Run them.');
+  await world.turn('Again.');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+  store.exec('DROP TRIGGER full');
+  await world.turn('And once more.');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+  expect(store.prepare('SELECT state FROM seam_compaction ORDER BY id').pluck().all()).toEqual(['kept', 'late']);
+  store.close();
+});
 
-it(
-  'the line about what is gone stands behind the results of the first request with a block',
-  async () => {
-    const world = await openWorld();
-    await world.task('Fix the checkout of the shop, please.', 8);
-    await world.turn('Now the invoices: why is the total wrong?', { calls: 1 });
-    await world.result('made');
+it('the line about what is gone stands behind the results of the first request with a block', async () => {
+  const world = await openWorld();
+  await world.task('Fix the checkout of the shop, please.', 8);
+  await world.turn('Now the invoices: why is the total wrong?', { calls: 1 });
+  await world.result('made');
+  const last = world.messages.at(-1)?.content as Json[];
+  const { id } = last.find(({ type }) => type === 'tool_use') as { id: string };
+  await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'The total is rounded.' }]);
+  expect(world.isSwapped).toBe(true);
+  expect(world.forwarded.at(-1)?.content).toEqual([
+    expect.objectContaining({ type: 'tool_result' }),
+    { type: 'text', text: expect.stringContaining('the tool recall searches it') },
+  ]);
+  const sent = JSON.stringify(world.forwarded.at(-1));
+  for (let i = 0; i < 2; i++) await world.turn(`Go on, part ${i}.`);
+  expect(JSON.stringify(world.forwarded)).toContain(sent);
+  expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
+  expect(world.agent.breaks).toEqual([]);
+});
+
+it('the report says what summaries cost and saved, and nothing without any', async () => {
+  const world = await openWorld();
+  const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
+  const report = async (): Promise<SeamsReport['seams']> => {
+    await world.proxy.stop();
+    const { out } = await run(['report', '--json'], given);
+    await world.proxy.start();
+    return (JSON.parse(out) as SeamsReport).seams;
+  };
+  const none = { made: 0, failed: 0, refused: 0, tokens_replaced: 0, usd_spent: 0, usd_saved: 0, paid_back: 0 };
+  expect(await report()).toMatchObject({ setting: 'on', threshold_tokens: 120_000, compactions: none });
+  await world.toSummary();
+  const first = (await report()).compactions;
+  // 12 tokens uncached, 190,000 from the cache, 900 written
+  const spent = (12 * 5 + 190_000 * 0.5 + 900 * 25) / 1e6;
+  expect(first).toMatchObject({ made: 1, tokens_replaced: 0, paid_back: 0 });
+  expect([first.usd_spent, first.usd_saved]).toEqual([expect.closeTo(spent, 6), expect.closeTo(-spent, 6)]);
+  for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
+  const then = (await report()).compactions;
+  expect(then).toMatchObject({ made: 1, failed: 0, refused: 0, paid_back: 1 });
+  expect(then.usd_saved).toBeCloseTo((then.tokens_replaced * 0.5 * 4) / 1e6 - spent, 6);
+  expect(then.tokens_replaced).toBeGreaterThan(150_000);
+  await world.proxy.stop();
+  const text = (await run(['report'], given)).out;
+  expect(text).toContain('; 1 paid back, after 2 requests');
+  const store = new (sqliteDriver())(world.proxy.dbPath, { readonly: true });
+  const sums = store
+    .prepare("SELECT key, field, value FROM ledger_sum WHERE slice = 'compaction' ORDER BY field")
+    .all();
+  store.close();
+  expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'compactions', value: 1 });
+  expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'dollars', value: expect.closeTo(spent, 6) });
+});
+
+it('what is read again within 20 requests is not saved, and a summary that never paid back is named', async () => {
+  const world = await openWorld();
+  world.command = 'cat src/cart.ts';
+  await world.toSummary();
+  const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
+  const report = async (): Promise<SeamsReport['seams']> => {
+    await world.proxy.stop();
+    const { out } = await run(['report', '--json'], given);
+    await world.proxy.start();
+    return (JSON.parse(out) as SeamsReport).seams;
+  };
+  const read = async (command: string, chars: number): Promise<void> => {
+    world.command = command;
+    await world.turn('Look at it.', { calls: 1 });
     const last = world.messages.at(-1)?.content as Json[];
     const { id } = last.find(({ type }) => type === 'tool_use') as { id: string };
-    await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'The total is rounded.' }]);
-    expect(world.isSwapped).toBe(true);
-    expect(world.forwarded.at(-1)?.content).toEqual([
-      expect.objectContaining({ type: 'tool_result' }),
-      { type: 'text', text: expect.stringContaining('the tool recall searches it') },
-    ]);
-    const sent = JSON.stringify(world.forwarded.at(-1));
-    for (let i = 0; i < 2; i++) await world.turn(`Go on, part ${i}.`);
-    expect(JSON.stringify(world.forwarded)).toContain(sent);
-    expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
-    expect(world.agent.breaks).toEqual([]);
-  },
-  ROUND,
-);
+    await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'x'.repeat(chars) }]);
+  };
+  await read('cat src/other.ts', 80_000);
+  const before = await report();
+  const { usd_spent, usd_saved, tokens_replaced } = before.compactions;
+  expect(usd_saved).toBeCloseTo((tokens_replaced * 0.5 * 2) / 1e6 - usd_spent, 6);
+  expect(before.payback).toEqual({ after_requests: 2, never: 0, by_client: 0 });
+  await read('cat -n /work/shop/src/cart.ts', 40_000);
+  const then = (await report()).compactions;
+  const again = 10_000 + 1; // a quarter of the characters, and the quotes
+  const saved = ((tokens_replaced - again) * 0.5 * 4 - again * 6.25) / 1e6 - usd_spent;
+  expect(then.usd_saved).toBeCloseTo(saved, 4);
+  await read('cat -n /work/shop/src/cart.ts', 700_000);
+  world.clock.now += 2 * 3_600_000;
+  const last = await report();
+  expect(last.compactions.usd_saved).toBeLessThan(0);
+  expect([last.compactions.paid_back, last.payback.never]).toEqual([0, 1]);
+  await world.proxy.stop();
+  expect((await run(['report'], given)).out).toContain('; 1 never paid back');
+});
 
-it(
-  'the report says what summaries cost and saved, and nothing without any',
-  async () => {
-    const world = await openWorld();
-    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
-    const report = async (): Promise<SeamsReport['seams']> => {
-      await world.proxy.stop();
-      const { out } = await run(['report', '--json'], given);
-      await world.proxy.start();
-      return (JSON.parse(out) as SeamsReport).seams;
-    };
-    const none = { made: 0, failed: 0, refused: 0, tokens_replaced: 0, usd_spent: 0, usd_saved: 0, paid_back: 0 };
-    expect(await report()).toMatchObject({ setting: 'on', threshold_tokens: 120_000, compactions: none });
-    await world.toSummary();
-    const first = (await report()).compactions;
-    // 12 tokens uncached, 190,000 from the cache, 900 written
-    const spent = (12 * 5 + 190_000 * 0.5 + 900 * 25) / 1e6;
-    expect(first).toMatchObject({ made: 1, tokens_replaced: 0, paid_back: 0 });
-    expect([first.usd_spent, first.usd_saved]).toEqual([expect.closeTo(spent, 6), expect.closeTo(-spent, 6)]);
-    for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
-    const then = (await report()).compactions;
-    expect(then).toMatchObject({ made: 1, failed: 0, refused: 0, paid_back: 1 });
-    expect(then.usd_saved).toBeCloseTo((then.tokens_replaced * 0.5 * 4) / 1e6 - spent, 6);
-    expect(then.tokens_replaced).toBeGreaterThan(150_000);
-    await world.proxy.stop();
-    const text = (await run(['report'], given)).out;
-    expect(text).toContain('; 1 paid back, after 2 requests');
-    const store = new (sqliteDriver())(world.proxy.dbPath, { readonly: true });
-    const sums = store
-      .prepare("SELECT key, field, value FROM ledger_sum WHERE slice = 'compaction' ORDER BY field")
-      .all();
-    store.close();
-    expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'compactions', value: 1 });
-    expect(sums).toContainEqual({ key: 'claude-opus-5', field: 'dollars', value: expect.closeTo(spent, 6) });
-  },
-  ROUND,
-);
+it('what was cut and replaced is recovered by its id, and found by recall', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  const sent = JSON.stringify(jsonOf(world.asked[0] as SeenRequest).messages);
+  const [, id = ''] = /prune_id=(prn_\w+)/.exec(sent) ?? [];
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  expect(JSON.stringify(world.forwarded)).not.toContain(id);
+  expect(await world.proxy.recover(id, 1, 5)).not.toBe('');
+  const found = await world.proxy.call('recall', { query: 'refund customer' });
+  expect(found.result?.content[0]?.text ?? '').toContain('customer');
+});
 
-it(
-  'what is read again within 20 requests is not saved, and a summary that never paid back is named',
-  async () => {
-    const world = await openWorld();
-    world.command = 'cat src/cart.ts';
-    await world.toSummary();
-    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath, MCP_PRUNER_SEAMS: 'on' }, clock: world.clock };
-    const report = async (): Promise<SeamsReport['seams']> => {
-      await world.proxy.stop();
-      const { out } = await run(['report', '--json'], given);
-      await world.proxy.start();
-      return (JSON.parse(out) as SeamsReport).seams;
-    };
-    const read = async (command: string, chars: number): Promise<void> => {
-      world.command = command;
-      await world.turn('Look at it.', { calls: 1 });
-      const last = world.messages.at(-1)?.content as Json[];
-      const { id } = last.find(({ type }) => type === 'tool_use') as { id: string };
-      await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'x'.repeat(chars) }]);
-    };
-    await read('cat src/other.ts', 80_000);
-    const before = await report();
-    const { usd_spent, usd_saved, tokens_replaced } = before.compactions;
-    expect(usd_saved).toBeCloseTo((tokens_replaced * 0.5 * 2) / 1e6 - usd_spent, 6);
-    expect(before.payback).toEqual({ after_requests: 2, never: 0, by_client: 0 });
-    await read('cat -n /work/shop/src/cart.ts', 40_000);
-    const then = (await report()).compactions;
-    const again = 10_000 + 1; // a quarter of the characters, and the quotes
-    const saved = ((tokens_replaced - again) * 0.5 * 4 - again * 6.25) / 1e6 - usd_spent;
-    expect(then.usd_saved).toBeCloseTo(saved, 4);
-    await read('cat -n /work/shop/src/cart.ts', 700_000);
-    world.clock.now += 2 * 3_600_000;
-    const last = await report();
-    expect(last.compactions.usd_saved).toBeLessThan(0);
-    expect([last.compactions.paid_back, last.payback.never]).toEqual([0, 1]);
-    await world.proxy.stop();
-    expect((await run(['report'], given)).out).toContain('; 1 never paid back');
-  },
-  ROUND,
-);
-
-it(
-  'what was cut and replaced is recovered by its id, and found by recall',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    const sent = JSON.stringify(jsonOf(world.asked[0] as SeenRequest).messages);
-    const [, id = ''] = /prune_id=(prn_\w+)/.exec(sent) ?? [];
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    expect(JSON.stringify(world.forwarded)).not.toContain(id);
-    expect(await world.proxy.recover(id, 1, 5)).not.toBe('');
-    const found = await world.proxy.call('recall', { query: 'refund customer' });
-    expect(found.result?.content[0]?.text ?? '').toContain('customer');
-  },
-  ROUND,
-);
-
-it(
-  'a run that ends between the answer and the record loses the block, and nothing else',
-  async () => {
-    const world = await openWorld();
-    let release = (): void => {};
-    world.intercept.answer = async (request) => {
-      if (!asksForSummary(request)) return false;
-      await new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      return false;
-    };
-    await world.task('Fix the checkout of the shop, please.', 8);
-    await world.turn('Now the invoices: why is the total wrong?');
-    await until(() => world.asked.length === 1);
-    await world.proxy.restart();
-    release();
-    world.intercept.answer = () => false;
-    for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
-    expect([world.isSwapped, world.asked.length]).toEqual([false, 1]);
-    const health = (await (await fetch(`${world.proxy.url}/health`)).json()) as { seams: unknown };
-    expect(health.seams).toEqual({ setting: 'on', off_models: [] });
-    for (let i = 0; i < 20; i++) await world.turn(`And the index ${i}?`);
-    await world.result('made');
-    await world.turn('Run them.');
-    expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
-  },
-  ROUND,
-);
+it('a run that ends between the answer and the record loses the block, and nothing else', async () => {
+  const world = await openWorld();
+  let release = (): void => {};
+  world.intercept.answer = async (request) => {
+    if (!asksForSummary(request)) return false;
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return false;
+  };
+  await world.task('Fix the checkout of the shop, please.', 8);
+  await world.turn('Now the invoices: why is the total wrong?');
+  await until(() => world.asked.length === 1);
+  await world.proxy.restart();
+  release();
+  world.intercept.answer = () => false;
+  for (let i = 0; i < 4; i++) await world.turn(`Go on, part ${i}.`);
+  expect([world.isSwapped, world.asked.length]).toEqual([false, 1]);
+  const health = (await (await fetch(`${world.proxy.url}/health`)).json()) as { seams: unknown };
+  expect(health.seams).toEqual({ setting: 'on', off_models: [] });
+  for (let i = 0; i < 20; i++) await world.turn(`And the index ${i}?`);
+  await world.result('made');
+  await world.turn('Run them.');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});

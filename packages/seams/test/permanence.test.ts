@@ -11,8 +11,6 @@ import { until } from '../../../test/helpers/until.ts';
 import { ANSWER_MS } from '../../team/src/postgres/connections.ts';
 import { asksForSummary, openWorld, type SeamWorld } from './provider.ts';
 
-const ROUND = 60_000;
-
 /** What a kill at this moment leaves on the disk. */
 function leftOf(world: SeamWorld): string {
   const path = join(tempFolder(), 'store.db');
@@ -38,95 +36,83 @@ it.each<[Step, boolean]>([
   ['claimed', true],
   ['sent', true],
   ['kept', true],
-])(
-  'a run killed when a summary was %s loses at most the block, and breaks nothing',
-  async (step, isUsed) => {
-    const world = await openWorld();
-    let left = '';
-    const isAt = (request: Parameters<typeof asksForSummary>[0]): boolean =>
-      asksForSummary(request) ? step === 'asked' : request.body.includes('"type":"compaction"');
-    world.intercept.answer = (request, res) => {
-      if (left !== '' || step === 'ready' || step === 'kept' || !isAt(request)) return false;
-      left = leftOf(world);
-      // claimed: the provider never sees it; otherwise only its answer is lost
-      if (step === 'claimed') res.destroy();
-      return step === 'claimed';
-    };
-    await world.toSummary();
-    if (step === 'ready') left = leftOf(world);
-    if (step === 'claimed' || step === 'sent') {
-      world.messages.push({ role: 'user', content: 'Show the query.' });
-      await world.send();
-      world.messages.pop();
-    }
-    if (step === 'kept') {
-      await world.turn('Show the query.');
-      await world.turn('And the index?');
-      left = leftOf(world);
-    }
-    await goOn(world, left);
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(isUsed);
-    for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
-    expect([world.isSwapped, world.agent.breaks]).toEqual([isUsed, []]);
-    if (isUsed) expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
-  },
-  ROUND,
-);
-
-it(
-  'another project and another host never get a block',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    const last = world.messages.length;
-    world.messages.push({ role: 'user', content: 'And the index?' });
-    await world.send({ 'x-mcp-pruner-project': 'other' });
-    expect(world.isSwapped).toBe(false);
-    const elsewhere = await startUpstream((_request, res) => res.end('{}'));
-    const { clock, proxy } = world;
-    await proxy.stop();
-    const other = await startProxy(elsewhere, { clock, dbPath: proxy.dbPath, env: { MCP_PRUNER_SEAMS: 'on' } });
-    const body = JSON.stringify(world.body());
-    const headers = { 'content-type': 'application/json', 'x-api-key': 'sk-one', 'x-claude-code-session-id': 'one' };
-    await (await fetch(`${other.url}/v1/messages`, { method: 'POST', headers, body })).text();
-    expect(elsewhere.requests).toHaveLength(1);
-    expect(elsewhere.last?.body.includes('"type":"compaction"')).toBe(false);
-    await other.stop();
-    await proxy.start();
-    world.messages.length = last;
-    world.agent.rewrite();
-    await world.turn('And the index?');
-    expect(world.isSwapped).toBe(true);
-  },
-  ROUND,
-);
-
-it(
-  'erasing the project removes its blocks',
-  async () => {
-    const world = await openWorld();
-    await world.toSummary();
-    await world.turn('Show the query.');
-    expect(world.isSwapped).toBe(true);
-    await world.proxy.stop();
-    const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
-    const summaries = async (): Promise<number> => {
-      const { out } = await run(['report', '--json'], given);
-      return (JSON.parse(out) as { seams: { compactions: { made: number } } }).seams.compactions.made;
-    };
-    expect(await summaries()).toBe(1);
-    expect(await run(['erase', '--project', 'default'], given)).toMatchObject({ code: 0 });
-    expect(await summaries()).toBe(0);
-    await world.proxy.start();
-    world.messages.push({ role: 'user', content: 'And the index?' });
+])('a run killed when a summary was %s loses at most the block, and breaks nothing', async (step, isUsed) => {
+  const world = await openWorld();
+  let left = '';
+  const isAt = (request: Parameters<typeof asksForSummary>[0]): boolean =>
+    asksForSummary(request) ? step === 'asked' : request.body.includes('"type":"compaction"');
+  world.intercept.answer = (request, res) => {
+    if (left !== '' || step === 'ready' || step === 'kept' || !isAt(request)) return false;
+    left = leftOf(world);
+    // claimed: the provider never sees it; otherwise only its answer is lost
+    if (step === 'claimed') res.destroy();
+    return step === 'claimed';
+  };
+  await world.toSummary();
+  if (step === 'ready') left = leftOf(world);
+  if (step === 'claimed' || step === 'sent') {
+    world.messages.push({ role: 'user', content: 'Show the query.' });
     await world.send();
-    expect(world.isSwapped).toBe(false);
-  },
-  ROUND,
-);
+    world.messages.pop();
+  }
+  if (step === 'kept') {
+    await world.turn('Show the query.');
+    await world.turn('And the index?');
+    left = leftOf(world);
+  }
+  await goOn(world, left);
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(isUsed);
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  expect([world.isSwapped, world.agent.breaks]).toEqual([isUsed, []]);
+  if (isUsed) expect(JSON.stringify(world.forwarded).match(/the tool recall searches it/g)).toHaveLength(1);
+});
+
+it('another project and another host never get a block', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  const last = world.messages.length;
+  world.messages.push({ role: 'user', content: 'And the index?' });
+  await world.send({ 'x-mcp-pruner-project': 'other' });
+  expect(world.isSwapped).toBe(false);
+  const elsewhere = await startUpstream((_request, res) => res.end('{}'));
+  const { clock, proxy } = world;
+  await proxy.stop();
+  const other = await startProxy(elsewhere, { clock, dbPath: proxy.dbPath, env: { MCP_PRUNER_SEAMS: 'on' } });
+  const body = JSON.stringify(world.body());
+  const headers = { 'content-type': 'application/json', 'x-api-key': 'sk-one', 'x-claude-code-session-id': 'one' };
+  await (await fetch(`${other.url}/v1/messages`, { method: 'POST', headers, body })).text();
+  expect(elsewhere.requests).toHaveLength(1);
+  expect(elsewhere.last?.body.includes('"type":"compaction"')).toBe(false);
+  await other.stop();
+  await proxy.start();
+  world.messages.length = last;
+  world.agent.rewrite();
+  await world.turn('And the index?');
+  expect(world.isSwapped).toBe(true);
+});
+
+it('erasing the project removes its blocks', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  await world.proxy.stop();
+  const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
+  const summaries = async (): Promise<number> => {
+    const { out } = await run(['report', '--json'], given);
+    return (JSON.parse(out) as { seams: { compactions: { made: number } } }).seams.compactions.made;
+  };
+  expect(await summaries()).toBe(1);
+  expect(await run(['erase', '--project', 'default'], given)).toMatchObject({ code: 0 });
+  expect(await summaries()).toBe(0);
+  await world.proxy.start();
+  world.messages.push({ role: 'user', content: 'And the index?' });
+  await world.send();
+  expect(world.isSwapped).toBe(false);
+});
 
 it.runIf(hasPostgres)(
   'a conversation with a block waits while the database cannot be read, rather than break',
@@ -154,7 +140,6 @@ it.runIf(hasPostgres)(
     await turn;
     expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
   },
-  ROUND,
 );
 
 /** Number of statements that wait for a lock in this database. */
