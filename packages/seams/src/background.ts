@@ -12,7 +12,15 @@ import { readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { dayOf, dollarsOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { Log } from 'mcp-pruner/observe/log.ts';
 import { requestHeaders, withBeta } from 'mcp-pruner/proxy/upstream/headers.ts';
-import { type AskedCompaction, type Compaction, type CompactionBook, LOST_MS, type OffModel, STOPPED } from './book.ts';
+import {
+  type AskedCompaction,
+  type Compaction,
+  type CompactionBook,
+  LOST_MS,
+  type OffModel,
+  SHARED_MS,
+  STOPPED,
+} from './book.ts';
 import { highestPrice, type Moment, type Pace, pays, tokensOf } from './moment.ts';
 import { type CompactionAnswer, type CompactionUsage, hostOf, MAX_ANSWER_BYTES, type SeamWire } from './wire.ts';
 
@@ -28,8 +36,6 @@ interface BackgroundOptions {
   /** Makes sure that the results of all requests so far can be searched. Never rejects. */
   readonly flushSeen: () => Promise<void>;
   readonly clock: Clock;
-  /** A process looks for compactions at least this often, in milliseconds; 0 without a shared database. */
-  readonly sharedMs: number;
   readonly newId: () => string;
   readonly log: Log;
   readonly onResult: (result: CompactionResult, model: string) => void;
@@ -260,9 +266,9 @@ export class Background {
    * @returns whether the process goes on
    */
   async #isKnownToAll(askedAt: number): Promise<boolean> {
-    const { sharedMs, book, clock } = this.#options;
-    if (sharedMs === 0 || (await book.hasAny(clock.nowMs() - OLDER_MS))) return true;
-    const left = Math.max(0, sharedMs - (performance.now() - askedAt));
+    const { book, clock } = this.#options;
+    if (await book.hasAny(clock.nowMs() - OLDER_MS)) return true;
+    const left = Math.max(0, SHARED_MS - (performance.now() - askedAt));
     const { signal } = this.#stopping;
     await pause(left, undefined, { ref: false, signal }).catch(() => undefined); // ends early with the process
     return !signal.aborted;

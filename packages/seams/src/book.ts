@@ -68,6 +68,12 @@ const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, lin
 const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
 const MAX_OF_CONVERSATION = 20;
 const MAX_BLOCKS = 500;
+/** Every process looks so often whether the store has compactions, until it has. */
+export const LOOK_MS = 1_000;
+/** So long a store without compactions is taken to stay without; afterwards, each request asks it. */
+export const KNOWN_MS = 2 * LOOK_MS;
+/** A block is usable at the earliest so long after it was asked for: by then, every process asks the store. */
+export const SHARED_MS = KNOWN_MS + 1_000;
 /** Running compactions end within this time; what is older was lost with its process. */
 export const LOST_MS = 6 * 60_000;
 
@@ -77,7 +83,7 @@ export const STOPPED = 'stopped';
 /** The compactions in the store. Methods may reject with `StoreUnavailable`. */
 export class CompactionBook {
   readonly #sql: Sql;
-  readonly #blocks = new BoundedMap<number, string>(MAX_BLOCKS);
+  readonly #blocks = new BoundedMap<string, string>(MAX_BLOCKS);
   readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
   /** What this process changed since it last read a compaction. */
   readonly #changed = new BoundedMap<number, Partial<Compaction>>(MAX_BLOCKS);
@@ -106,8 +112,7 @@ export class CompactionBook {
         `${SELECT} WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT ${MAX_OF_CONVERSATION}`,
         [project, conversation],
       );
-      if (rows.length > 0) this.#seen.set(key, rows);
-      else this.#seen.delete(key);
+      this.#forgetOthers(key, rows);
       for (const { id } of rows) this.#changed.delete(id);
       return rows;
     } catch (cause) {
@@ -118,13 +123,23 @@ export class CompactionBook {
     }
   }
 
+  /** Keeps what a conversation has, and drops the blocks of compactions that were erased. */
+  #forgetOthers(key: string, rows: readonly Compaction[]): void {
+    const kept = new Set(rows.map(keyOf));
+    for (const one of this.#seen.get(key) ?? []) if (!kept.has(keyOf(one))) this.#blocks.delete(keyOf(one));
+    if (rows.length > 0) this.#seen.set(key, rows);
+    else this.#seen.delete(key);
+  }
+
   /** The block of a compaction; `null` if it was erased. */
-  async blockOf(id: number): Promise<string | null> {
-    const known = this.#blocks.get(id);
+  async blockOf(of: Pick<Compaction, 'id' | 'prefix' | 'askedMs'>): Promise<string | null> {
+    const key = keyOf(of);
+    const known = this.#blocks.get(key);
     if (known !== undefined) return known;
-    const [row] = await this.#sql.all<{ block: string }>('SELECT block FROM main.seam_compaction WHERE id = ?', [id]);
+    const sql = 'SELECT block FROM main.seam_compaction WHERE id = ? AND prefix = ? AND asked_ms = ?';
+    const [row] = await this.#sql.all<{ block: string }>(sql, [of.id, of.prefix, of.askedMs]);
     if (row === undefined || row.block === '') return null;
-    this.#blocks.set(id, row.block);
+    this.#blocks.set(key, row.block);
     return row.block;
   }
 
@@ -252,6 +267,11 @@ export class CompactionBook {
     }
     return off;
   }
+}
+
+/** Identifies a compaction for ever: SQLite gives the number of an erased one to the next. */
+export function keyOf({ id, prefix, askedMs }: Pick<Compaction, 'id' | 'prefix' | 'askedMs'>): string {
+  return `${id} ${askedMs} ${prefix}`;
 }
 
 const DAY_MS = 86_400_000;

@@ -4,10 +4,10 @@ import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
 import { z } from 'zod';
 import { Background, type CompactionResult } from './background.ts';
-import { CompactionBook } from './book.ts';
+import { CompactionBook, LOOK_MS } from './book.ts';
 import { Pace } from './moment.ts';
 import { readMonth } from './month.ts';
-import { RECHECK_MS, Seat, SHARED_MS } from './seat.ts';
+import { Seat } from './seat.ts';
 import { readConversation } from './shown.ts';
 
 const PAGE_QUERY = z.strictObject({ conversation: name.optional() });
@@ -27,7 +27,6 @@ export async function openSeams(services: Services): Promise<Guest> {
   const background = new Background({
     ...{ settings, book, prices, clock, log, flushSeen, onFailure },
     pace: new Pace(store.sql),
-    sharedMs: settings.databaseUrl === null ? 0 : SHARED_MS,
     ledger: store.ledger,
     compactions: store.compactions,
     count: (sums) => ledger.count(sums),
@@ -40,7 +39,6 @@ export async function openSeams(services: Services): Promise<Guest> {
     settingOf: (project) => projectBook.of(project).seams,
     ledger: store.ledger,
     budgets: services.budgets,
-    isShared: settings.databaseUrl !== null,
     onUnknownHeader(value) {
       if (clock.nowMs() - warnedMs < HEADER_WARNINGS_MS) return;
       warnedMs = clock.nowMs();
@@ -54,8 +52,8 @@ export async function openSeams(services: Services): Promise<Guest> {
       );
     },
   });
-  await Promise.all([seat.start(), background.readOff()]);
-  const looking = settings.databaseUrl === null ? null : setInterval(() => void seat.start(), RECHECK_MS).unref();
+  await Promise.all([seat.look(), background.readOff()]);
+  const looking = setInterval(() => void seat.look(), LOOK_MS).unref();
   return {
     name: 'seams',
     direct: seat,
@@ -77,7 +75,7 @@ export async function openSeams(services: Services): Promise<Guest> {
       await Promise.resolve();
     },
     async close() {
-      if (looking !== null) clearInterval(looking);
+      clearInterval(looking);
       background.close();
       await background.idle();
     },

@@ -13,7 +13,8 @@ const QUOTE = 0x22;
 
 /** The messages of a client, and the part that a block stands for. */
 export interface Replaced {
-  readonly id: number;
+  /** Identifies the compaction. */
+  readonly key: string;
   readonly body: Buffer;
   readonly messages: readonly ScannedMessage[];
   /** Number of messages that the block stands for. */
@@ -25,14 +26,14 @@ export interface Replaced {
 /** Finds files that the model read again although a summary stands for them. */
 export class ReadsAgain {
   /** Files of the replaced part, by base name and compaction. */
-  readonly #files = new BoundedMap<number, ReadonlyMap<string, readonly string[]>>(MAX_COMPACTIONS);
+  readonly #files = new BoundedMap<string, ReadonlyMap<string, readonly string[]>>(MAX_COMPACTIONS);
 
   /**
    * Tokens of results since the block that show a file of the replaced part, in the first requests with it. Estimated
    * from their length.
    */
-  tokens({ id, body, messages, replaced, usedMessages }: Replaced): number {
-    const files = this.#filesOf(id, body, messages.slice(0, replaced));
+  tokens({ key, body, messages, replaced, usedMessages }: Replaced): number {
+    const files = this.#filesOf(key, body, messages.slice(0, replaced));
     if (files.size === 0) return 0;
     const again = new Set<string>();
     let [answers, chars] = [0, 0];
@@ -45,8 +46,8 @@ export class ReadsAgain {
     return Math.round(chars / CHARS_PER_TOKEN);
   }
 
-  #filesOf(id: number, body: Buffer, messages: readonly ScannedMessage[]): ReadonlyMap<string, readonly string[]> {
-    const known = this.#files.get(id);
+  #filesOf(key: string, body: Buffer, messages: readonly ScannedMessage[]): ReadonlyMap<string, readonly string[]> {
+    const known = this.#files.get(key);
     if (known !== undefined) return known;
     const files = new Map<string, string[]>();
     for (const path of messages.flatMap(({ calls }) => calls.flatMap((call) => shownBy(body, call)))) {
@@ -55,7 +56,7 @@ export class ReadsAgain {
       if (same === undefined) files.set(baseOf(path), [path]);
       else if (!same.includes(path)) same.push(path);
     }
-    this.#files.set(id, files);
+    this.#files.set(key, files);
     return files;
   }
 }

@@ -10,7 +10,7 @@ import { hasUserWords } from 'mcp-pruner/core/request/user-signs.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
-import { type Compaction, type CompactionBook, LOST_MS } from './book.ts';
+import { type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
 import { messagesWire } from './messages-wire.ts';
 import { ReadsAgain, type Replaced } from './reads-again.ts';
@@ -27,8 +27,6 @@ interface SeatOptions {
   readonly ledger: LedgerStore;
   readonly clock: Clock;
   readonly budgets: () => BudgetGate | null;
-  /** Other processes use the same database. */
-  readonly isShared: boolean;
   /** Called for an unknown value of the header. */
   readonly onUnknownHeader: (value: string) => void;
   /** Called when a block was given up because the provider refused it. */
@@ -41,12 +39,6 @@ const WIRES: ReadonlyMap<string, SeamWire> = new Map([
   ['messages', messagesWire],
   ['responses', responsesWire],
 ]);
-/** After this time, it is looked again whether another process made compactions. */
-export const RECHECK_MS = 5_000;
-/** So long a store without compactions is taken to stay without; afterwards, each request asks it. */
-const KNOWN_MS = 10_000;
-/** A block is usable at the earliest so long after it was asked for: by then, every process asks the store. */
-export const SHARED_MS = KNOWN_MS + 1_000;
 const MAX_CONVERSATIONS = 5_000;
 
 /** A last answered request of a conversation in this process. */
@@ -80,7 +72,7 @@ export class Seat implements SeamSeat {
   readonly #blocked = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   readonly #readsAgain = new ReadsAgain();
-  readonly #again = new BoundedMap<number, number>(MAX_CONVERSATIONS);
+  readonly #again = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
   constructor(options: SeatOptions) {
     this.#options = options;
@@ -93,10 +85,8 @@ export class Seat implements SeamSeat {
   concerns(project: string, wire: string, isAsked: boolean): boolean {
     if (!WIRES.has(wire)) return false;
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
-    const elapsedMs = performance.now() - this.#checkedAt;
-    if (elapsedMs >= RECHECK_MS) void this.start();
-    // on a database, a summary is used at the earliest when every process has looked after it was asked for
-    return this.#options.isShared && elapsedMs >= KNOWN_MS;
+    // a summary is used at the earliest when every process has looked after it was asked for
+    return performance.now() - this.#checkedAt >= KNOWN_MS;
   }
 
   passes(project: string, { dialect, body, match }: PassingRequest): boolean {
@@ -112,7 +102,7 @@ export class Seat implements SeamSeat {
    * Records what the store has of a conversation, and whether another process may be asking for a summary of it: that is
    * always the process that served the user's newest words.
    */
-  look({ project, rewritten }: SeamRequest, known: readonly Compaction[]): void {
+  note({ project, rewritten }: SeamRequest, known: readonly Compaction[]): void {
     const nowMs = this.nowMs();
     this.#readMs = nowMs;
     const { conversationId, shownId, messages, prefixes } = rewritten;
@@ -129,9 +119,9 @@ export class Seat implements SeamSeat {
     else this.#free.set(key, true);
   }
 
-  /** Looks whether the store has compactions. Never rejects. */
-  async start(): Promise<void> {
-    if (this.#isLooking) return;
+  /** Looks whether the store has compactions, of whichever process, unless it was found to have some. Never rejects. */
+  async look(): Promise<void> {
+    if (this.#isLooking || (this.#mayHave && this.#checkedAt >= 0)) return;
     this.#isLooking = true;
     const atMs = performance.now();
     try {
@@ -227,8 +217,8 @@ export class Seat implements SeamSeat {
   /** @returns tokens of replaced files that were read again, if more than before; else 0 */
   readAgain(of: Replaced): number {
     const tokens = this.#readsAgain.tokens(of);
-    if (tokens <= (this.#again.get(of.id) ?? 0)) return 0;
-    this.#again.set(of.id, tokens);
+    if (tokens <= (this.#again.get(of.key) ?? 0)) return 0;
+    this.#again.set(of.key, tokens);
     return tokens;
   }
 
@@ -279,7 +269,7 @@ class OneExchange implements SeamExchange {
     const { project, rewritten } = this.#request;
     if (this.#wire === undefined || rewritten.conversationId === '') return;
     this.#known = await this.#options.book.ofConversation(project, rewritten.conversationId);
-    this.#seat.look(this.#request, this.#known);
+    this.#seat.note(this.#request, this.#known);
     const found = await this.#usable(this.#known);
     if (found === null) return;
     if (this.#fits(found)) await this.#swap(this.#wire, found);
@@ -350,7 +340,7 @@ class OneExchange implements SeamExchange {
   async #swap(wire: SeamWire, one: Compaction): Promise<void> {
     const { book } = this.#options;
     const { body, dialect, rewritten } = this.#request;
-    const block = await book.blockOf(one.id);
+    const block = await book.blockOf(one);
     if (block === null) return;
     const { messages } = dialect.scan(body);
     const next = messages[one.messages];
@@ -409,7 +399,8 @@ class OneExchange implements SeamExchange {
   ): Promise<{ line: string; linePrefix: string }> {
     if (one.linePrefix !== '') return one;
     const prefix = this.#request.rewritten.prefixes[messages.length - 1] ?? '';
-    const isRepeated = this.#request.purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${one.id}`, prefix);
+    const isRepeated =
+      this.#request.purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${keyOf(one)}`, prefix);
     const last = messages.at(-1);
     if (isRepeated || last === undefined || !wire.takesLine.has(last.role)) return one;
     try {
@@ -498,10 +489,10 @@ class OneExchange implements SeamExchange {
     const { received: body, messages } = rewritten;
     const one = this.#used;
     if (one === null || this.swapped === null) return;
-    const { id, messages: replaced, usedMessages } = one;
+    const { messages: replaced, usedMessages } = one;
     try {
-      const tokens = this.#seat.readAgain({ id, body, messages, replaced, usedMessages });
-      if (tokens > 0) this.#options.book.readAgain(id, tokens).catch((cause: unknown) => this.#notNoted(cause));
+      const tokens = this.#seat.readAgain({ key: keyOf(one), body, messages, replaced, usedMessages });
+      if (tokens > 0) this.#options.book.readAgain(one.id, tokens).catch((cause: unknown) => this.#notNoted(cause));
     } catch (cause) {
       this.#notNoted(cause);
     }

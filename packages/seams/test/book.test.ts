@@ -5,7 +5,7 @@ import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
 import { makeStore } from '../../../test/helpers/new-store.ts';
-import { CompactionBook } from '../src/book.ts';
+import { type Compaction, CompactionBook } from '../src/book.ts';
 import { seamTables } from '../src/tables.ts';
 
 const ASKED = {
@@ -54,24 +54,34 @@ it('knows a block and its line while the store cannot be read, as this process l
   await expect(known()).rejects.toThrow(StoreUnavailable);
 });
 
-it('erasing one conversation removes its block, and no other', async () => {
+it('erasing one conversation removes its block, and no other; the next one with its number gets its own', async () => {
   const { sql } = openStore();
   const book = new CompactionBook(sql);
-  const add = async (of: Partial<typeof ASKED>): Promise<number> => {
-    const id = Number(await book.ask({ ...ASKED, ...of }));
-    await book.ready(id, '{"type":"compaction"}', { leftOver: 10_000, dollars: 0.1, atMs: 2_000 });
-    return id;
+  const blockOf = (conversation: string): string =>
+    JSON.stringify({ type: 'compaction', content: `of ${conversation}` });
+  const add = async (of: Partial<typeof ASKED> = {}): Promise<Compaction> => {
+    const { project, conversation } = { ...ASKED, ...of };
+    const id = Number(await book.ask({ ...ASKED, ...of, prefix: `prefix of ${conversation}` }));
+    await book.ready(id, blockOf(conversation), { leftOver: 10_000, dollars: 0.1, atMs: 2_000 });
+    const [added] = await book.ofConversation(project, conversation);
+    return added as Compaction;
   };
-  const gone = await add({});
   const others = [
     await add({ conversation: 'd', shown: 's-d' }),
     await add({ project: 'q', conversation: 'e', shown: 's-c' }),
   ];
+  const gone = await add();
+  expect(await book.blockOf(gone)).toBe(blockOf('c'));
   const { eraseNames } = seamTables;
   if (eraseNames === undefined) throw new Error('nothing can be erased');
   await sql.write(() => eraseNames({ project: 'p', conversations: ['s-c'] }));
-  const fresh = new CompactionBook(sql);
-  expect(await fresh.blockOf(gone)).toBeNull();
-  expect(await fresh.ofConversation('p', 'c')).toEqual([]);
-  for (const id of others) expect(await fresh.blockOf(id)).toBe('{"type":"compaction"}');
+  expect(await book.ofConversation('p', 'c')).toEqual([]);
+  expect(await book.blockOf(gone)).toBeNull();
+  expect(await Promise.all(others.map((one) => book.blockOf(one)))).toEqual([blockOf('d'), blockOf('e')]);
+  // the process that sent the block never hears of the erasure
+  const sent = await add({ conversation: 'f', shown: 's-f' });
+  expect(await book.blockOf(sent)).toBe(blockOf('f'));
+  await sql.write(() => eraseNames({ project: 'p', conversations: ['s-f'] }));
+  const next = await add({ conversation: 'g', shown: 's-g' });
+  expect([next.id, await book.blockOf(next)]).toEqual([sent.id, blockOf('g')]);
 });

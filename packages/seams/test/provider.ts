@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { edition } from 'mcp-pruner/edition.ts';
+import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { expect } from 'vitest';
 import { send } from '../../../bench/conformance/answering.ts';
 import { answerMessages, countMessages } from '../../../bench/conformance/anthropic.ts';
@@ -16,6 +18,7 @@ import {
 } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
+import { CompactionBook } from '../src/book.ts';
 
 export const BEGAN_MS = Date.parse('2026-11-27T10:00:00Z');
 export const MODEL = 'claude-opus-5';
@@ -28,6 +31,8 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly dbPath?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Nobody ever had a summary made in this store: then the first one waits until every process looks for them. */
+  readonly isFirst?: boolean;
 }
 
 /** Tokens of a request of so many messages. */
@@ -179,8 +184,13 @@ export class SeamWorld {
 let seeded: Promise<Buffer> | undefined;
 
 /** A world in which conversations of the project have ended before, so that the pace is known. */
-export async function openWorld({ env = {}, dbPath, headers = {} }: WorldOptions = {}): Promise<SeamWorld> {
-  const path = dbPath ?? (env.MCP_PRUNER_DATABASE_URL === undefined ? await copyOfSeeded() : undefined);
+export async function openWorld({
+  env = {},
+  dbPath,
+  headers = {},
+  isFirst = false,
+}: WorldOptions = {}): Promise<SeamWorld> {
+  const path = dbPath ?? (env.MCP_PRUNER_DATABASE_URL === undefined ? await copyOfSeeded(isFirst) : undefined);
   const world = await opened({
     env: { MCP_PRUNER_SEAMS: 'on', ...env },
     headers,
@@ -194,11 +204,32 @@ export async function openWorld({ env = {}, dbPath, headers = {} }: WorldOptions
   return world;
 }
 
-async function copyOfSeeded(): Promise<string> {
+async function copyOfSeeded(isFirst: boolean): Promise<string> {
   seeded ??= seed();
   const path = join(tempFolder(), 'store.db');
   writeFileSync(path, await seeded);
+  if (!isFirst) await addOldSummary(path);
   return path;
+}
+
+/** Adds one that failed long ago, in another project. */
+async function addOldSummary(path: string): Promise<void> {
+  const kept = { ttlMs: 1e9, maxBytes: 1e9, maxEvents: 1_000 };
+  const store = openSqliteStore({ path, clock: { nowMs: () => BEGAN_MS }, ...kept, parts: edition.tables });
+  const book = new CompactionBook(store.sql);
+  const names = {
+    project: 'old',
+    conversation: 'old',
+    shown: 'old',
+    keyId: '',
+    wire: 'messages',
+    model: 'old',
+    host: '',
+  };
+  const askedMs = BEGAN_MS - 80 * 86_400_000;
+  const id = Number(await book.ask({ ...names, prefix: 'old', messages: 1, pictures: 0, weight: 1, askedMs }));
+  await book.failed(id, 'stopped', 0);
+  await store.close();
 }
 
 async function seed(): Promise<Buffer> {

@@ -4,13 +4,18 @@ import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { openWorld, withHost } from './provider.ts';
 
-describe.runIf(hasPostgres)('two replicas', () => {
-  it('a replica that only measures knows the first block before any other replica uses it', async () => {
-    const env = { MCP_PRUNER_DATABASE_URL: await newDatabase() };
-    const world = await openWorld({ env });
+const PLACES: [string, boolean, () => Promise<Record<string, string>>][] = [
+  ['a file', true, async () => ({})],
+  ['a database', hasPostgres, async () => ({ MCP_PRUNER_DATABASE_URL: await newDatabase() })],
+];
+
+describe.each(PLACES)('two processes on %s', (_, runs, place) => {
+  it.runIf(runs)('one that only measures knows the first block before the other uses it', async () => {
+    const env = await place();
+    const world = await openWorld({ env, isFirst: true });
     const { upstream, clock } = world;
     const own = withHost({ ...env, MCP_PRUNER_SEAMS: 'measure' }, new URL(upstream.url).host);
-    const other = await startProxy(upstream, { clock, env: own });
+    const other = await startProxy(upstream, { clock, env: own, dbPath: world.proxy.dbPath });
     const first = world.proxy;
     const through = async (proxy: typeof first, words: string): Promise<boolean> => {
       world.proxy = proxy;
