@@ -15,6 +15,8 @@ export class Correspondent {
   answer: Json[] = [];
   answerId = '';
   requests = 0;
+  /** The client's request that is being answered; `''` if unknown. */
+  from = '';
   /** Blocks of reasoning that were sent back, in all requests together. */
   reasoning = 0;
   /** Requests that began with a summary of the provider. */
@@ -90,8 +92,8 @@ export class Correspondent {
   }
 
   note(effect: Break['effect'], about: Pick<Break, 'item' | 'was' | 'is'>): void {
-    const { id: agent, wire, requests: request, checks: checked } = this;
-    this.breaks.push({ agent, wire, request, effect, checked, ...about });
+    const { id: agent, wire, requests: request, checks: checked, from } = this;
+    this.breaks.push({ agent, wire, request, effect, checked, ...about, ...(from !== '' && { from }) });
   }
 }
 

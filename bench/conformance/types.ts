@@ -90,6 +90,8 @@ export interface Script {
 /** A sent item that changed, or was refused. */
 export interface Break {
   readonly agent: string;
+  /** The client's request, by the header `x-clients-hop`; absent without one. A proxy may send one several times. */
+  readonly from?: string;
   readonly wire: Wire;
   readonly request: number;
   /** `dropped`: the model lost reasoning. `refused`: the request failed. `changed`: nothing checked, an item changed. */

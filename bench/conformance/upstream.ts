@@ -24,6 +24,8 @@ const ANSWERS: readonly (readonly [end: string, wire: Wire, answer: (exchange: E
   ['/interactions', 'interactions', answerInteractions],
 ];
 const REFUSED = 400;
+/** Numbers the requests of a client; a proxy that sends one again sends the header again. */
+const FROM_HEADER = 'x-clients-hop';
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
 
 /** What the model says to clients that are not the kit's. @param body - with the whole history */
@@ -46,6 +48,8 @@ export class CheckingUpstream {
   readonly #tokensOf: Correspondent['tokensOf'] | null;
   /** The conversations of other clients, by their first entries. */
   readonly strangers = new Map<string, Correspondent>();
+  /** How often each request of a client arrived, without requests for summaries. */
+  readonly arrivals = new Map<string, number>();
   port = 0;
   /** Happens once. */
   atSummary: AtSummary | null = null;
@@ -102,7 +106,9 @@ export class CheckingUpstream {
       return void res.destroy();
     }
     agent.requests++;
+    agent.from = String(req.headers[FROM_HEADER] ?? '');
     const isTurn = answer !== countMessages && answer !== compactResponses && !asksForSummary(body);
+    if (isTurn && agent.from !== '') this.arrivals.set(agent.from, (this.arrivals.get(agent.from) ?? 0) + 1);
     const status = isTurn ? agent.script.fails.shift() : undefined;
     if (status !== undefined) return send(res, failure(status, `failure ${status}`));
     if (isTurn && agent.refusesSummary(body)) return send(res, failure(REFUSED, 'compaction_signature_invalid'));

@@ -6,142 +6,54 @@ import { load } from '../../bench/load.mjs';
 import { shellCall } from './lib/calls.mjs';
 import { startHop } from './lib/hop.mjs';
 import { install } from './lib/install.mjs';
-import { runProcess } from './lib/process.mjs';
-import { writeProject } from './lib/project.mjs';
+import { logText, writeProject } from './lib/project.mjs';
 import { startProxy } from './lib/proxy.mjs';
+import { rebuild } from './lib/rebuild.mjs';
+import { recoverText } from './lib/rpc.mjs';
 import { API_KEY, environment } from './lib/session.mjs';
 import { textOf } from './lib/wire.mjs';
 import { wireNamed } from './lib/wires.mjs';
+import { claude } from './seams/claude.mjs';
+import { codex } from './seams/codex.mjs';
+import { opencode } from './seams/opencode.mjs';
+import { pi } from './seams/pi.mjs';
 
-/**
- * Real clients in a long session behind the checking upstreams (docs/conformance.md), with MCP_PRUNER_SEAMS=on: the
- * provider summarises finished work after the second task. Then the proxy is killed, restarted, switched off and on, and
- * the client forks and compacts.
- *
- * node test/clients/seams.mjs [--direct] [claude] [codex] [codex-socket] [pi-messages] [pi-responses] [opencode-messages] [opencode-responses]
- *
- * With --direct, the client sends to the upstream itself: what breaks then is of its own making.
- */
-const isDirect = process.argv.includes('--direct');
+const HELP = `Real clients in a long session behind the checking upstreams (docs/conformance.md), with MCP_PRUNER_SEAMS=on.
+The provider summarises finished work; then proxy and client are killed, switched, rewound, forked and compacted. Each client
+also does the same without a proxy: what breaks then is of its own making.
+
+node test/clients/seams.mjs [name…] [--model ID] [--verbose]
+`;
 const cache = process.env.MCP_PRUNER_CLIENTS_DIR ?? join(tmpdir(), 'mcp-pruner-clients');
 const bench = (name) => fileURLToPath(new URL(`../../bench/conformance/${name}.ts`, import.meta.url));
 const shells = ['Bash', 'bash', 'shell_command', 'shell', 'exec_command'];
-const MODELS = { messages: process.env.SEAM_MODEL ?? 'claude-opus-5', responses: 'gpt-6.2-sol' };
-/** Tokens that the providers report. */
+// with newer models, Claude Code sends messages of the system, and gets no summary
+const MODELS = { messages: 'claude-opus-4-6', responses: 'gpt-6.2-sol' };
+/** Codex has newer models run commands in scripts. */
+const SHELL_MODEL = 'gpt-5.3-codex';
+/** Tokens that the providers report. With more, Claude Code would compact at each task. */
 const FIRST = 10_000;
-const EACH = 40_000;
+const EACH = 25_000;
+const MOST = 120_000;
 const ENDED = 5;
-const ENDED_TURNS = 16;
+const ENDED_TURNS = 30;
 const ENDED_TOKENS = 3_000_000;
 const TIMEOUT_MS = 150_000;
-
-const claude = ({ folder, home, work, url, env }) => {
-  mkdirSync(join(home, '.claude'), { recursive: true });
-  writeFileSync(join(home, '.claude.json'), '{ "hasCompletedOnboarding": true }');
-  const cli = join(folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude');
-  const own = {
-    ...{ ANTHROPIC_API_KEY: API_KEY, ANTHROPIC_BASE_URL: url, ANTHROPIC_MODEL: MODELS.messages },
-    ...{ DISABLE_AUTOUPDATER: '1', DISABLE_TELEMETRY: '1', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
-    // with tool search it sends a message of the system, and gets no summary
-    ENABLE_TOOL_SEARCH: 'false',
-  };
-  const ask = (...args) =>
-    runProcess(cli, [...args, '--output-format', 'json', '--allowedTools', 'Bash'], {
-      ...{ cwd: work, env: { ...env, ...own }, timeoutMs: TIMEOUT_MS },
-    });
-  return {
-    begin: (words) => ask('-p', words),
-    next: (words) => ask('--continue', '-p', words),
-    fork: (words) => ask('--continue', '--fork-session', '-p', words),
-    compact: () => ask('--continue', '-p', '/compact'),
-  };
-};
-
-const codex = (isSocket) =>
-  function start({ folder, home, work, url, env }) {
-    const config = join(home, '.codex');
-    mkdirSync(config, { recursive: true });
-    const lines = [
-      ...[`model = "${MODELS.responses}"`, 'model_provider = "scripted"', 'check_for_update_on_startup = false'],
-      ...[
-        'model_reasoning_effort = "medium"',
-        'model_auto_compact_token_limit = 2000000',
-        '[analytics]',
-        'enabled = false',
-      ],
-      ...['[model_providers.scripted]', 'name = "scripted"', `base_url = "${url}/v1"`, 'env_key = "SCRIPTED_KEY"'],
-      ...['wire_api = "responses"', `supports_websockets = ${isSocket}`, ''],
-    ];
-    writeFileSync(join(config, 'config.toml'), lines.join('\n'));
-    const cli = join(folder, 'node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex');
-    const flags = ['--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
-    const ask = (...args) =>
-      runProcess(cli, ['exec', ...flags, ...args], {
-        ...{ cwd: work, env: { ...env, CODEX_HOME: config, SCRIPTED_KEY: API_KEY }, timeoutMs: TIMEOUT_MS },
-      });
-    return { begin: ask, next: (words) => ask('resume', '--last', words) };
-  };
-
-const pi = (api) =>
-  function start({ folder, node, home, work, url, env }) {
-    const config = join(home, '.pi/agent');
-    mkdirSync(config, { recursive: true });
-    const isMessages = api === 'anthropic-messages';
-    const id = isMessages ? MODELS.messages : MODELS.responses;
-    const model = { id, contextWindow: 2_000_000, maxTokens: 8000, reasoning: true };
-    const scripted = { baseUrl: isMessages ? url : `${url}/v1`, api, apiKey: API_KEY, models: [model] };
-    writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));
-    const cli = join(folder, 'node_modules/@earendil-works/pi-coding-agent/dist/cli.js');
-    const args = [cli, '--print', '--offline', '--provider', 'scripted', '--model', id, '--thinking', 'medium'];
-    const ask = (...more) =>
-      runProcess(node, [...args, ...more], {
-        ...{ cwd: work, env: { ...env, PI_CODING_AGENT_DIR: config, PI_TELEMETRY: '0' }, timeoutMs: TIMEOUT_MS },
-      });
-    return { begin: ask, next: (words) => ask('--continue', words) };
-  };
-
-const opencode = (wire) =>
-  function start({ folder, home, work, url, env }) {
-    const config = join(home, '.config/opencode');
-    mkdirSync(config, { recursive: true });
-    const reasoning = {
-      responses: {
-        reasoningEffort: 'medium',
-        forceReasoning: true,
-        store: false,
-        include: ['reasoning.encrypted_content'],
-      },
-      messages: { thinking: { type: 'enabled', budgetTokens: 4000 } },
-    };
-    const id = MODELS[wire];
-    const limit = { context: 2_000_000, output: 8000 };
-    const models = { [id]: { name: id, tool_call: true, reasoning: true, limit, options: reasoning[wire] } };
-    const npm = wire === 'messages' ? '@ai-sdk/anthropic' : '@ai-sdk/openai';
-    const scripted = { npm, name: 'scripted', options: { baseURL: `${url}/v1`, apiKey: API_KEY }, models };
-    const settings = { autoupdate: false, share: 'disabled', provider: { scripted }, model: `scripted/${id}` };
-    writeFileSync(join(config, 'opencode.json'), JSON.stringify(settings));
-    const switches = Object.fromEntries(
-      ['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'DEFAULT_PLUGINS'].map((name) => [
-        `OPENCODE_DISABLE_${name}`,
-        '1',
-      ]),
-    );
-    const cli = join(folder, 'node_modules/opencode-linux-x64/bin/opencode');
-    const ask = (...args) =>
-      runProcess(cli, ['run', '--format', 'json', '--model', `scripted/${id}`, ...args], {
-        ...{ cwd: work, env: { ...env, ...switches }, timeoutMs: TIMEOUT_MS },
-      });
-    return {
-      begin: ask,
-      next: (words) => ask('--continue', words),
-      fork: (words) => ask('--continue', '--fork', words),
-    };
-  };
+/** Tasks before the provider's summary is expected. */
+const TASKS = 4;
 
 const CLIENTS = {
   claude: { packages: 'claude', wire: 'messages', start: claude },
-  codex: { packages: 'codex', wire: 'responses', start: codex(false) },
-  'codex-socket': { packages: 'codex', wire: 'responses', start: codex(true) },
+  codex: { packages: 'codex', wire: 'responses', start: codex(), model: SHELL_MODEL },
+  'codex-openai': { packages: 'codex', wire: 'responses', start: codex({ name: 'OpenAI' }), model: SHELL_MODEL },
+  // the history stays with the provider: no summary is ever made
+  'codex-socket': {
+    packages: 'codex',
+    wire: 'responses',
+    start: codex({ isSocket: true }),
+    model: SHELL_MODEL,
+    hasNone: true,
+  },
   'pi-messages': { packages: 'pi', wire: 'messages', start: pi('anthropic-messages') },
   'pi-responses': { packages: 'pi', wire: 'responses', start: pi('openai-responses') },
   'opencode-messages': { packages: 'opencode', wire: 'messages', start: opencode('messages') },
@@ -150,19 +62,20 @@ const CLIENTS = {
 
 /** The model: a command for each task, then words. */
 function play(wire, body) {
-  if (process.env.DUMP) writeFileSync(process.env.DUMP, JSON.stringify(body, null, 1));
   const { tools, messages } = wireNamed(wire).read(body);
   // Claude Code puts messages of the system behind the user's
   const last = messages.findLast(({ role }) => role !== 'system');
   if (tools.length === 0 || last?.role === 'tool' || last?.role === 'assistant') return { says: 'Done.', calls: [] };
-  if (/summary of the (?:conversation|session)/i.test(textOf(last)))
+  if (/summary of (?:the|this|our) (?:conversation|session)/i.test(textOf(last)))
     return { says: '<summary>It was done.</summary>', calls: [] };
-  if (!/^\s*(?:")?Task \d/m.test(textOf(last))) return { says: 'Noted.', calls: [] };
-  try {
-    return { says: 'I run it.', calls: [shellCall(shells)(tools)] };
-  } catch {
-    return { says: 'I cannot run it.', calls: [] }; // Codex runs commands in scripts for some models
-  }
+  const [, task] = /^\s*"?Task (\d+)/m.exec(textOf(last)) ?? [];
+  if (task === undefined) return { says: 'Noted.', calls: [] };
+  return { says: 'I run it.', calls: [shellCall(shells, `node scripts/nightly.mjs ${task}`)(tools)] };
+}
+
+/** The log of a task. */
+function logOf(task) {
+  return logText('inside').replaceAll(/\b\d{4,5}\b/g, (number) => String(Number(number) + 7 * task));
 }
 
 /** Conversations of the project that went on for a while and ended. */
@@ -181,8 +94,9 @@ async function endSome(origin, wire, model) {
   }
 }
 
-async function run(name) {
-  const { packages, wire, start } = CLIENTS[name];
+/** Everything around one client: its folders, the providers, the proxy, and the relay before it. */
+async function open(name, { isDirect, model }) {
+  const { packages, wire } = CLIENTS[name];
   const installed = await install(cache, packages);
   const { CheckingUpstream } = await load(bench('upstream'));
   const { CLOCK_PRELOAD } = await load(bench('clock'));
@@ -190,88 +104,223 @@ async function run(name) {
   const [home, work, state] = ['home', 'work', 'proxy'].map((folder) => join(root, folder));
   for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
   writeProject(work, 'inside');
+  for (let task = 1; task < 40; task++) writeFileSync(join(work, `scripts/nightly-${task}.txt`), logOf(task));
+  const script = `import { readFileSync } from 'node:fs';
+process.stdout.write(readFileSync(new URL(\`./nightly-\${process.argv[2]}.txt\`, import.meta.url)));
+setTimeout(() => {}, 500);
+`;
+  writeFileSync(join(work, 'scripts/nightly.mjs'), script);
   const clock = join(root, 'clock');
   writeFileSync(clock, '0');
   writeFileSync(join(root, 'clock.cjs'), CLOCK_PRELOAD);
-  const said = [];
+  const problems = [];
   let isEnding = true;
   const safely = (...of) => {
     try {
       return play(...of);
     } catch (cause) {
-      said.push(String(cause.stack).slice(0, 400));
+      problems.push(String(cause.stack).slice(0, 400));
       return { says: 'Done.', calls: [] };
     }
   };
-  const upstream = new CheckingUpstream(safely, (count) => (isEnding ? ENDED_TOKENS : FIRST + EACH * count));
+  const upstream = new CheckingUpstream(safely, (count) =>
+    isEnding ? ENDED_TOKENS : Math.min(MOST, FIRST + EACH * count),
+  );
   await upstream.start();
   const settings = {
-    ...{ MCP_PRUNER_SEAMS: process.env.SEAMS ?? 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_LOG_LEVEL: 'debug' },
+    ...{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_LOG_LEVEL: 'debug' },
     MCP_PRUNER_SEAMS_HOSTS: new URL(upstream.origin).host,
     NODE_OPTIONS: `--require ${join(root, 'clock.cjs')}`,
     CONFORMANCE_CLOCK: clock,
   };
   const proxy = await startProxy({ upstream: upstream.origin, folder: state, settings });
-  const hop = await startHop(async () => ({ origin: isDirect ? upstream.origin : proxy.origin }));
-  try {
-    await endSome(proxy.origin, wire, MODELS[wire]);
-    isEnding = false;
-    const strangersBefore = new Set(upstream.strangers.values());
-    writeFileSync(clock, String(3 * 3_600_000));
-    const client = start({ ...installed, home, work, url: hop.url, env: environment(home) });
-    const metric = async () =>
-      Number(
-        /compactions_total\{result="made"\} (\d+)/.exec(await (await fetch(`${proxy.origin}/metrics`)).text())?.[1],
-      );
-    const step = async (what, action) => {
-      const { code, stdout, stderr } = await action();
-      said.push(`${what}: ${code}`);
-      if (code !== 0) said.push(`${stdout.slice(-300)} ${stderr.slice(-300)}`);
-    };
-    let tasks = 0;
-    const task = () => `Task ${++tasks}: please do the nightly run of the shop again.`;
-    await step('begin', () => client.begin(task()));
-    for (let i = 0; i < 5; i++) {
-      await step('next', () => client.next(task()));
-      if ((await metric()) > 0) break;
+  if (!isDirect) await endSome(proxy.origin, wire, model);
+  isEnding = false;
+  writeFileSync(clock, String(3 * 3_600_000));
+  const before = { seen: 0, hook: null };
+  const hop = await startHop(async () => {
+    const { hook } = before;
+    if (hook !== null && ++before.seen > 1) {
+      before.hook = null;
+      await hook();
     }
-    for (let i = 0; i < 100 && (await metric()) === 0; i++) await new Promise((go) => setTimeout(go, 50));
-    const made = await metric();
-    await step('with the block', () => client.next(task()));
-    await proxy.restart({});
-    await step('after kill -9', () => client.next(task()));
-    await proxy.restart({ MCP_PRUNER_ENABLED: 'false' });
-    await step('kill switch', () => client.next(task()));
-    await proxy.restart({ MCP_PRUNER_SEAMS: 'off' });
-    await step('seams off', () => client.next(task()));
-    await proxy.restart({});
-    if (client.fork) await step('fork', () => client.fork(task()));
-    if (client.compact) await step('the client compacts', () => client.compact());
-    await step('and goes on', () => client.next(task()));
-    await step('and again', () => client.next(task()));
-    const all = [...upstream.strangers.values()].filter((stranger) => !strangersBefore.has(stranger));
-    const sum = (count) => all.reduce((total, one) => total + count(one), 0);
-    const breaks = all.flatMap((one) => one.breaks);
-    const reasons = new Map();
-    for (const [, reason] of proxy.log().matchAll(/"reason":"([a-z_0-9]+)"/g))
-      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    const counts = {
-      requests: sum((one) => one.requests),
-      swapped: sum((one) => one.swapped),
-      reasoning: sum((one) => one.reasoning),
-    };
-    process.stdout.write(
-      `${name} ${installed.version}: ${JSON.stringify({ made, ...counts, breaks: breaks.length })}\n  ${said.join(', ')}\n  ${JSON.stringify(Object.fromEntries(reasons))}\n`,
-    );
-    for (const one of breaks) process.stdout.write(`  ${JSON.stringify(one)}\n`);
-    if (breaks.length > 0 || counts.swapped === 0 || said.some((line) => / [1-9]/.test(line))) process.exitCode = 1;
-  } finally {
+    return { origin: isDirect ? upstream.origin : proxy.origin };
+  });
+  const close = async () => {
     await hop.close();
     await proxy.close();
     await upstream.close();
     rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  };
+  /** Has something happen before the second request from now on. */
+  const inBetween = (hook) => Object.assign(before, { seen: 0, hook });
+  return { installed, home, work, upstream, proxy, hop, problems, inBetween, close };
+}
+
+async function madeBy({ origin }) {
+  const text = await (await fetch(`${origin}/metrics`)).text();
+  return Number(/compactions_total\{result="made"\} (\d+)/.exec(text)?.[1] ?? 0);
+}
+
+/** What happens to a session: the event, and what is done for it. */
+function eventsOf(client, world, isDirect) {
+  const { proxy, upstream, inBetween } = world;
+  let tasks = 0;
+  const task = () => `Task ${++tasks}: please do the nightly run of the shop again.`;
+  const on = ['goes on', () => client.say(task())];
+  const after = (settings) => async () => {
+    if (!isDirect) await proxy.restart(settings);
+    await client.say(task());
+  };
+  return [
+    ...Array.from({ length: TASKS }, (_, i) => [
+      i === 0 ? 'begins' : 'goes on',
+      async () => {
+        await client.say(task());
+        if (i === TASKS - 1) for (let j = 0; j < 60 && (await madeBy(proxy)) === 0; j++) await pause(50);
+      },
+    ]),
+    on,
+    [
+      'kill -9 in mid-task',
+      async () => {
+        if (!isDirect) inBetween(() => proxy.restart({}));
+        await client.say(task());
+      },
+    ],
+    [
+      'kill -9 under way',
+      async () => {
+        if (!isDirect) upstream.atSummary = { isAnswered: false, happen: () => proxy.restart({}) };
+        await client.say(task());
+        upstream.atSummary = null;
+      },
+    ],
+    ['kill switch', after({ MCP_PRUNER_ENABLED: 'false' })],
+    ['summaries off', after({ MCP_PRUNER_SEAMS: 'off' })],
+    ['on again', after({})],
+    [
+      'client restarts',
+      async () => {
+        await client.restart();
+        await client.say(task());
+      },
+    ],
+    ['rewinds a task', () => client.rewind(task())],
+    on,
+    ['forks', () => client.fork(task())],
+    on,
+    ['compacts', () => client.compact()],
+    on,
+    on,
+    ['rewinds before the block', () => client.far(task())],
+    on,
+    ['returns to the first', () => client.back(task())],
+    on,
+  ];
+}
+
+const pause = (ms) => new Promise((go) => setTimeout(go, ms));
+
+/** Runs a session. @returns figures of each event */
+async function run(name, { isDirect, model, isVerbose }) {
+  const world = await open(name, { isDirect, model });
+  const { upstream, hop, proxy, problems, installed } = world;
+  const { start } = CLIENTS[name];
+  const strangers = new Set(upstream.strangers.values());
+  const own = () => [...upstream.strangers.values()].filter((one) => !strangers.has(one));
+  const sum = (count) => own().reduce((total, one) => total + count(one), 0);
+  const rows = [];
+  const noted = new Set();
+  const { home, work } = world;
+  const client = start({
+    ...{ ...installed, home, work, url: hop.url, env: environment(home), model, timeoutMs: TIMEOUT_MS },
+  });
+  try {
+    for (const [event, act] of eventsOf(client, world, isDirect)) {
+      const [requests, swapped, first] = [sum((one) => one.requests), sum((one) => one.swapped), hop.seen.length];
+      let failure = '';
+      await act().catch((cause) => {
+        failure = String(cause.message);
+      });
+      const now = own()
+        .flatMap(({ breaks }) => breaks)
+        .filter((one) => !noted.has(one));
+      for (const one of now) noted.add(one);
+      const named = hop.seen.slice(first).filter(({ path }) => /\/(?:messages|responses)\b/.test(path));
+      const of = (effects) =>
+        new Set(
+          now
+            .filter(({ effect }) => effects.includes(effect))
+            .map(({ from, agent, request }) => from ?? `${agent} ${request}`),
+        );
+      rows.push({
+        event,
+        requests: named.length || sum((one) => one.requests) - requests,
+        swapped: sum((one) => one.swapped) - swapped,
+        broken: of(['refused', 'dropped']).size,
+        changed: of(['changed']).size,
+        // answered by another form of the request
+        again: named.filter(({ id }) => (upstream.arrivals.get(id) ?? 0) > 1).length,
+        refused: named.filter(({ status }) => status === 400).length,
+        failed: named.filter(({ status }) => status > 400 || status === 0).length,
+        failure,
+      });
+      if (isVerbose) process.stdout.write(`    ${new Date().toISOString()} ${JSON.stringify(rows.at(-1))}\n`);
+      if (isVerbose) for (const one of now) process.stdout.write(`    ${event}: ${JSON.stringify(one)}\n`);
+    }
+    const lost = isDirect ? 0 : await lostIn(own(), proxy.origin);
+    const reasons = new Map();
+    for (const [, reason] of proxy.log().matchAll(/"reason":"([a-z_0-9]+)"/g))
+      reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    const made = (proxy.log().match(/finished work was summarised by the provider/g) ?? []).length;
+    return { rows, lost, made, reasons: Object.fromEntries(reasons), problems, version: installed.version };
+  } finally {
+    await client.end();
+    await world.close();
   }
 }
 
-const names = process.argv.slice(2).filter((word) => word !== '--direct');
-for (const name of names.length > 0 ? names : Object.keys(CLIENTS)) await run(name);
+/** Results whose lines do not all come back, and tasks whose log is not found by a search. */
+async function lostIn(strangers, origin) {
+  let lost = 0;
+  let cuts = 0;
+  for (const text of strangers.flatMap(({ results }) => [...results.values()])) {
+    if (!text.includes('⟦PRUNÉ')) continue;
+    cuts++;
+    const { text: whole } = await rebuild(text, (cut) => recoverText(origin, cut));
+    const isWhole = Array.from({ length: 40 }, (_, task) => logOf(task)).some((log) => whole.includes(log.trimEnd()));
+    if (!isWhole) lost++;
+  }
+  return cuts === 0 ? -1 : lost;
+}
+
+const names = process.argv.slice(2).filter((word, i, all) => !word.startsWith('--') && all[i - 1] !== '--model');
+const at = process.argv.indexOf('--model');
+const isVerbose = process.argv.includes('--verbose');
+if (process.argv.includes('--help')) {
+  process.stdout.write(HELP);
+  process.exit(0);
+}
+for (const name of names.length > 0 ? names : Object.keys(CLIENTS)) {
+  const model = at < 0 ? (CLIENTS[name].model ?? MODELS[CLIENTS[name].wire]) : process.argv[at + 1];
+  const through = await run(name, { isDirect: false, model, isVerbose });
+  const direct = await run(name, { isDirect: true, model, isVerbose });
+  const { rows, lost, made, reasons, problems, version } = through;
+  process.stdout.write(`${name} ${version}, ${model}: ${JSON.stringify({ made, lost, reasons })}\n`);
+  for (const problem of [...problems, ...direct.problems]) process.stdout.write(`  ${problem}\n`);
+  for (const [i, row] of rows.entries()) {
+    const control = direct.rows[i];
+    const { event, requests, swapped, broken, changed, again, refused, failed, failure } = row;
+    const words = [
+      ...[event.padEnd(26), `requests ${requests}/${control.requests}`, `block ${swapped}`],
+      ...[`broken ${broken}/${control.broken}`, `changed ${changed}/${control.changed}`, `again ${again}`],
+      ...[`400 ${refused}/${control.refused}`, `5xx ${failed}/${control.failed}`, failure && `FAILED ${failure}`],
+      control.failure && `(without proxy: ${control.failure})`,
+    ];
+    process.stdout.write(`  ${words.filter(Boolean).join('  ')}\n`);
+    if (broken > control.broken || (failure !== '' && control.failure === '')) process.exitCode = 1;
+  }
+  const hasBlock = rows.some(({ swapped }) => swapped > 0);
+  if (lost !== 0 || hasBlock === (CLIENTS[name].hasNone ?? false)) process.exitCode = 1;
+}

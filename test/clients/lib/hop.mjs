@@ -38,10 +38,11 @@ export async function startHop(route) {
     const headers = { ...req.headers, ...further, [HOP_HEADER]: exchange.id };
     delete headers['transfer-encoding'];
     if (body.length > 0) headers['content-length'] = String(body.length);
-    const answer = await new Promise((resolve, reject) => {
+    const answer = await new Promise((resolve) => {
       const out = request(new URL(exchange.path, origin), { method: exchange.method, headers });
       out.once('response', resolve);
-      out.once('error', reject);
+      // like a proxy that was killed
+      out.once('error', () => res.destroy());
       res.once('close', () => {
         exchange.clientLeft = !res.writableFinished;
         out.destroy();
