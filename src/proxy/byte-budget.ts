@@ -157,6 +157,7 @@ export function readLimit({
  */
 export function collectBody(req: IncomingMessage, maxBytes: number, start: readonly Buffer[] = []): Promise<Collected> {
   req.on('error', () => {}); // reported by 'close'; a later listener may be gone by then
+  if (req.destroyed) return Promise.resolve({ kind: 'gone' }); // while the request waited, for example for memory
   const declared = Number(req.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
@@ -26,6 +26,14 @@ function boom(): never {
   throw new Error('boom');
 }
 
+function withResolvers() {
+  let resolve = (): void => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}
+
 /** A server of the handler alone, some of whose parts fail. */
 async function startHandler(over: Partial<WireOptions>) {
   const upstream = await startUpstream(completion('Fine.'));
@@ -41,6 +49,7 @@ async function startHandler(over: Partial<WireOptions>) {
   const operation = { dialect: openaiChat, purpose: 'generate' } as const;
   const to = { provider: openai, operation, upstream: hop, path: '/v1/v1/chat/completions' };
   const rejections: unknown[] = [];
+  const closed = withResolvers();
   const budgets = { largeBodies: new ByteBudget(0), received: new ByteBudget(1e8) };
   const handler = new WireHandler({
     dialect: openaiChat,
@@ -61,6 +70,7 @@ async function startHandler(over: Partial<WireOptions>) {
     ...over,
   });
   const server: Server = createServer((req, res) => {
+    res.once('close', () => closed.resolve());
     handler.handle(req, res, to).catch((cause: unknown) => rejections.push(cause));
   });
   server.listen(0, '127.0.0.1');
@@ -70,7 +80,7 @@ async function startHandler(over: Partial<WireOptions>) {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`;
-  return { url, upstream, rejections };
+  return { url, upstream, rejections, closed: closed.promise };
 }
 
 describe('a request that finds the byte budget exhausted', () => {
@@ -96,6 +106,31 @@ describe('a request that finds the byte budget exhausted', () => {
     expect(upstream.last.body.equals(sent)).toBe(true);
     await expect.poll(() => reports.slice(1)).toEqual([['overloaded'], ['overloaded']]);
     occupied?.();
+  });
+});
+
+describe('a request that waits for room in memory', () => {
+  it('gives its room back if its client has disconnected meanwhile', async () => {
+    const received = new ByteBudget(BODY.length);
+    const leave = received.tryTake(BODY.length);
+    const waits = withResolvers();
+    const take: ByteBudget['take'] = (...body) => {
+      waits.resolve();
+      return received.take(...body);
+    };
+    const ends: string[] = [];
+    const onReport: WireOptions['onReport'] = async (report) => {
+      ends.push((await report()).end);
+    };
+    const { url, closed } = await startHandler({ received: { take }, onReport });
+    const sent = request(url, { method: 'POST', headers: { 'content-length': BODY.length } }).on('error', () => {});
+    sent.end(BODY);
+    await waits.promise;
+    sent.destroy();
+    await closed;
+    leave?.();
+    await expect.poll(() => ends).toEqual(['client_gone']);
+    expect(received.tryTake(BODY.length)).not.toBeNull();
   });
 });
 
@@ -132,7 +167,8 @@ describe('a request that finds no room in memory', () => {
       [true, 503],
       [false, 200],
     ] as const) {
-      const decoder = { decode: async () => ({ kind: 'unread', reason: 'overloaded', mayBeAnswered }) as const };
+      const decode = async () => ({ kind: 'unread', reason: 'overloaded', mayBeAnswered }) as const;
+      const decoder = { decode, keep: () => {} };
       const over = { dialect: anthropicMessages, decoder, refusals: new HistoryRefusals() };
       const { url, upstream } = await startHandler(over);
       expect((await send(url, { method: 'POST', headers, body: BODY })).status).toBe(expected);
