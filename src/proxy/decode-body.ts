@@ -29,6 +29,8 @@ export type DecodedBody =
 
 /** An encoded body. */
 export interface EncodedBody {
+  /** The request that it is the body of. */
+  readonly request: object;
   readonly body: Buffer;
   /** Value of `content-encoding`; empty for plain JSON. */
   readonly encoding: string;
@@ -67,9 +69,16 @@ export class BodyDecoder {
   readonly #options: BodyDecoderOptions;
   /** Counts bodies, not bytes. */
   readonly #slots = new ByteBudget(DECODED_AT_ONCE);
+  /** Decoded bodies of requests whose body was put back. */
+  readonly #kept = new WeakMap<object, Buffer>();
 
   constructor(options: BodyDecoderOptions) {
     this.#options = options;
+  }
+
+  /** Keeps the decoded body of a request whose body was put back, where it is asked for again. */
+  keep(request: object, body: Buffer): void {
+    this.#kept.set(request, body);
   }
 
   /**
@@ -82,6 +91,9 @@ export class BodyDecoder {
     const name = encoded.encoding.trim().toLowerCase();
     if (name === '' || name === 'identity') return { kind: 'plain', body: encoded.body, release: () => {} };
     if (!isDecodable(name)) return unread('encoding_not_understood');
+    const kept = this.#kept.get(encoded.request);
+    const release = kept && this.#options.received.tryTake(kept.length, encoded.holder);
+    if (kept && release) return { kind: 'plain', body: kept, release };
     try {
       const measured = await this.#inSlot(encoded, () => this.#measure(encoded, name));
       if (measured === null) return unread('overloaded');

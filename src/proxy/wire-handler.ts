@@ -39,7 +39,7 @@ export interface WireOptions extends PruneStepOptions, ReporterOptions {
    */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   /** Decodes compressed bodies. */
-  readonly decoder: Pick<BodyDecoder, 'decode'>;
+  readonly decoder: Pick<BodyDecoder, 'decode' | 'keep'>;
   /** Budget of bodies above `maxBodyBytes`, which are read to replay recorded cuts, and of large decoded bodies. */
   readonly largeBodies: Pick<ByteBudget, 'take'>;
   readonly newRequestId: () => string;
@@ -278,7 +278,7 @@ class WireExchange {
   #decode(body: Buffer, isReserved: boolean): Promise<DecodedBody> {
     const { keyId: holder } = this.#context;
     return this.#options.decoder.decode({
-      ...{ body, encoding: this.#encoding, maxBytes: readLimit(this.#options), holder, isReserved },
+      ...{ request: this.#req, body, encoding: this.#encoding, maxBytes: readLimit(this.#options), holder, isReserved },
     });
   }
 

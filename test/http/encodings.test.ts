@@ -68,7 +68,7 @@ function bodyDecoder({ received: receivedBytes = 64 * MB, large: largeBytes = 64
   const [received, largeBodies] = [new WatchedBudget(receivedBytes), new WatchedBudget(largeBytes)];
   const decoder = new BodyDecoder({ received, largeBodies });
   const decode = (encoding: string, body: Buffer, over: Partial<EncodedBody> = {}) =>
-    decoder.decode({ body, encoding, maxBytes: 256 * MB, ...over });
+    decoder.decode({ request: {}, body, encoding, maxBytes: 256 * MB, ...over });
   return { received, largeBodies, decode };
 }
 

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { BodyDecoder, type DecodedBody } from '../../src/proxy/decode-body.ts';
 import { WireHandler } from '../../src/proxy/wire-handler.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { change } from '../../src/store/sql/steps.ts';
@@ -13,6 +15,7 @@ import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
+import { zstdStored } from '../helpers/zstd-frame.ts';
 
 /** A header with which a request never takes the lane. */
 const USUAL_WAY = { cookie: 'a=b' };
@@ -45,7 +48,11 @@ function answers() {
 interface Variant {
   readonly env?: Record<string, string>;
   readonly project?: readonly string[];
+  /** Encodes the bodies, with its name in `content-encoding`. */
+  readonly encoding?: keyof typeof ENCODERS;
 }
+
+const ENCODERS = { gzip: gzipSync, br: brotliCompressSync, zstd: zstdStored };
 
 /** Sets the settings of a project as an operator does, and waits until the server has them. */
 async function setProject(proxy: TestProxy, args: readonly string[]): Promise<void> {
@@ -70,8 +77,11 @@ async function played(headers: Record<string, string>, setUp: Variant = {}) {
   const calls = decided();
   const handle = vi.spyOn(WireHandler.prototype, 'handle').mockClear();
   const saved: (string | null)[] = [];
+  const { encoding } = setUp;
+  const encoded = (body: Buffer): Buffer => (encoding ? ENCODERS[encoding](body) : body);
   for (const messages of turns()) {
-    const answer = await proxy.chat(chatBody(messages), headers);
+    const more: Record<string, string> = encoding ? { 'content-encoding': encoding } : {};
+    const answer = await proxy.chat(encoded(chatBody(messages)), { ...headers, ...more });
     await answer.text();
     saved.push(answer.headers.get('x-mcp-pruner-tokens-saved'));
   }
@@ -89,8 +99,11 @@ async function played(headers: Record<string, string>, setUp: Variant = {}) {
   return {
     calls: calls(),
     handled: handle.mock.calls.length,
-    bodies: upstream.requests.map(({ body }) => String(body)),
-    keys: upstream.requests.map(({ headers: { authorization } }) => authorization),
+    bodies: upstream.requests.map(({ body }) => body.toString('latin1')),
+    heads: upstream.requests.map(({ headers: { authorization, 'content-encoding': encoding } }) => [
+      authorization,
+      encoding,
+    ]),
     saved,
     lines,
     metrics,
@@ -108,6 +121,7 @@ function inOrder(reported: readonly object[]): string[] {
 /** Expects that two servers have forwarded, logged, billed and counted the same. */
 function expectSame(lane: Awaited<ReturnType<typeof played>>, usual: typeof lane): void {
   expect(lane.bodies).toEqual(usual.bodies);
+  expect(lane.heads).toEqual(usual.heads);
   expect(lane.saved).toEqual(usual.saved);
   const plain = (line: object) => Object.entries(line).filter(([field]) => !/^(?:time|requestId|.*Ms)$/.test(field));
   expect(inOrder(lane.lines.map(plain))).toEqual(inOrder(usual.lines.map(plain)));
@@ -150,7 +164,7 @@ describe('a request in which nothing is to be decided', () => {
     expect([lane.calls, usual.calls]).toEqual([1, 5]);
     expectSame(lane, usual);
     expect(Number(lane.saved.at(-1))).toBeGreaterThan(500);
-    const [first, ...rest] = lane.bodies.map((body) => Buffer.from(body));
+    const [first, ...rest] = lane.bodies.map((body) => Buffer.from(body, 'latin1'));
     for (const body of rest)
       expect(body.subarray(0, messageBytes(first ?? body).length)).toEqual(messageBytes(first ?? body));
   });
@@ -158,14 +172,26 @@ describe('a request in which nothing is to be decided', () => {
   it.each<readonly [string, Variant]>([
     ['counts against a budget of its project', { project: ['--dollars-per-month', '50'] }],
     ['belongs to a project with a control group', { project: ['--holdout', '0.0001'] }],
+    ['is compressed, and counts against a budget', { project: ['--dollars-per-month', '50'], encoding: 'gzip' }],
     ['gets the key of the server', { env: { MCP_PRUNER_UPSTREAM_API_KEY: 'sk-own' } }],
     ['is on a wire without summaries, while they are on', { env: { MCP_PRUNER_SEAMS: 'on' } }],
   ])('leaves behind the same if it %s', async (_what, variant) => {
     const headers: Record<string, string> = variant.env?.MCP_PRUNER_UPSTREAM_API_KEY ? { authorization: '' } : {};
     const [lane, usual] = [await played(headers, variant), await played({ ...headers, ...USUAL_WAY }, variant)];
     expect([lane.calls, usual.calls]).toEqual([1, 5]);
-    expect(lane.keys).toEqual(usual.keys);
     expectSame(lane, usual);
+  });
+
+  it.each(['gzip', 'br', 'zstd'] as const)('may be compressed with %s', async (encoding) => {
+    const [lane, usual] = [await played({}, { encoding }), await played(USUAL_WAY, { encoding })];
+    expect([lane.calls, usual.calls]).toEqual([1, 5]);
+    expectSame(lane, usual);
+    expect(new Set(lane.heads.map(([, sent]) => sent))).toEqual(new Set([undefined])); // each repeats a cut, as plain JSON
+    const off = { 'x-mcp-pruner': 'off' };
+    const [plain, plainUsual] = [await played(off, { encoding }), await played({ ...off, ...USUAL_WAY }, { encoding })];
+    expect([plain.handled, plainUsual.handled]).toEqual([1, 5]);
+    expectSame(plain, plainUsual);
+    expect(new Set(plain.heads.map(([, sent]) => sent))).toEqual(new Set([encoding]));
   });
 
   it('is refused once a budget is used up, and one at a time before its first bill', async () => {
@@ -189,7 +215,7 @@ describe('a request in which nothing is to be decided', () => {
     const [lane, usual] = [await played(off), await played({ ...off, ...USUAL_WAY })];
     expect([lane.handled, usual.handled]).toEqual([1, 5]);
     expectSame(lane, usual);
-    expect(lane.bodies).toEqual(turns().map((messages) => String(chatBody(messages))));
+    expect(lane.bodies).toEqual(turns().map((messages) => chatBody(messages).toString('latin1')));
     expect(lane.lines.at(-1)).toMatchObject({ model: 'gpt-test', tokensSaved: 0 });
   });
 
@@ -209,6 +235,20 @@ describe('a request in which nothing is to be decided', () => {
     for (let i = 0; i < 20; i++) await (await proxy.chat(chatBody(SMALL))).text();
     await proxy.stop();
     expect((await proxy.logLines()).filter(({ msg }) => msg === 'model request')).toHaveLength(21);
+  });
+
+  it('is decoded once if it is compressed and has to be decided', async () => {
+    const upstream = await answers();
+    const proxy = await startProxy(upstream);
+    const gzip = { 'content-encoding': 'gzip' };
+    await (await proxy.chat(gzipSync(chatBody(SMALL)), gzip)).text();
+    const decode = vi.spyOn(BodyDecoder.prototype, 'decode').mockClear();
+    const calls = decided();
+    await (await proxy.chat(gzipSync(chatBody(oneResult(serverLog(400)))), gzip)).text();
+    const [first, second] = decode.mock.settledResults.map(({ value }) => value as DecodedBody);
+    expect(calls()).toBe(1);
+    expect(second?.kind === 'plain' && first?.kind === 'plain' && second.body === first.body).toBe(true);
+    expect(String(upstream.last.body)).toContain('prune_id=prn_');
   });
 
   it('is reported if its client disconnects before its body is complete', async () => {
@@ -247,7 +287,7 @@ async function isDecided(
 describe('the pipeline decides about a request', () => {
   it.each([
     ['whose head is new', SMALL, { 'x-mcp-pruner-project': 'shop' }],
-    ['with an unusual header', SMALL, { 'content-encoding': 'identity' }],
+    ['with an unusual header', SMALL, { via: '1.1 other' }],
     ['with a large new text', oneResult(serverLog(400)), {}],
     ['that quotes a marker', [...SMALL, { role: 'user', content: 'What is prune_id=prn_0123456789AB?' }], {}],
   ] as const)('%s', async (_what, messages, headers) => {

@@ -113,9 +113,7 @@ function meteredNow(
   { context, route }: Pick<Asking, 'context' | 'route'>,
   { req, requestId, body, usage }: Parameters<Toll>[0],
 ): Meter | null {
-  const inBody = askedIn(body);
-  const named = route.operation?.model ?? modelInPath(pathOf(req));
-  const asked = named === null ? inBody : { ...inBody, models: [named] };
+  const asked = askedOf(req, route, body);
   if (asked.isDeferred) return null;
   const { keyId, scope } = context;
   const cloud = route.provider.name;
@@ -157,16 +155,17 @@ async function askedBy(
   const peeked = await peekBody(req, maxBytes);
   if (!('bytes' in peeked)) return peeked.kind;
   const encoding = peeked.kind === 'whole' ? (req.headers['content-encoding'] ?? '') : '';
-  const decoded = await decoder.decode({ body: peeked.bytes, encoding, maxBytes, holder });
+  const decoded = await decoder.decode({ request: req, body: peeked.bytes, encoding, maxBytes, holder });
+  if (decoded.kind === 'plain') decoded.release();
+  return askedOf(req, route, decoded.kind === 'plain' ? decoded.body : peeked.bytes);
+}
+
+/** @param body - decoded, if that was possible */
+function askedOf(req: IncomingMessage, route: Route, body: Buffer): AskedModel {
   const declared = Number(req.headers['content-length'] ?? 0) || 0;
   const named = route.operation?.model ?? modelInPath(pathOf(req));
-  const inBody = askedIn(decoded.kind === 'plain' ? decoded.body : peeked.bytes);
-  if (decoded.kind === 'plain') decoded.release();
-  return {
-    ...inBody,
-    models: named === null ? inBody.models : [named],
-    bytes: Math.max(declared, inBody.bytes),
-  };
+  const { models, isDeferred, bytes } = askedIn(body);
+  return { models: named === null ? models : [named], isDeferred, bytes: Math.max(declared, bytes) };
 }
 
 function refuse(

@@ -34,10 +34,10 @@ const READ = new Set(
   (
     'host origin sec-fetch-site authorization x-api-key api-key x-goog-api-key user-agent x-title chatgpt-account-id anthropic-beta ' +
     'x-claude-code-session-id session_id session-id conversation_id x-session-affinity x-session-id x-opencode-session ' +
-    'x-mcp-pruner'
+    'x-mcp-pruner content-encoding'
   ).split(' '),
 );
-const UNUSUAL = new Set('content-encoding transfer-encoding expect upgrade via te trailer cookie'.split(' '));
+const UNUSUAL = new Set('transfer-encoding expect upgrade via te trailer cookie'.split(' '));
 const uses = new Map<string, HeaderUse>();
 
 function useOf(field: string): HeaderUse {

@@ -33,6 +33,8 @@ export interface LaneOptions {
 /** Answers up to this size are kept until the request is reported, in bytes; longer ones are read as they stream. */
 const MAX_KEPT_BYTES = 16 * 1024;
 const NO_FIELDS: readonly string[] = [];
+/** Missing in a request whose body was changed: it is plain JSON. */
+const ENCODING: readonly string[] = ['content-encoding'];
 
 /**
  * The short way of a request in which nothing is to be decided, or for which pruning is off: no promise, no queue, no
@@ -113,7 +115,7 @@ export class LaneExchange implements UpstreamRequest {
   fields: readonly string[] = NO_FIELDS;
   /** Set if it counts against a budget. */
   meter: Meter | null = null;
-  /** The received body, from the time it is complete until it was parsed. */
+  /** The received body in plain JSON, from the time it is complete until it was parsed. */
   received: Buffer | null = null;
   readonly #lane: Lane;
   readonly #req: IncomingMessage;
@@ -122,7 +124,10 @@ export class LaneExchange implements UpstreamRequest {
   /** The body while it arrives. */
   #arriving: Buffer | null = null;
   #at = 0;
-  #isOver = false;
+  /** Whether the body is complete: from then on, the upstream notices if the client disconnects. */
+  #isWhole = false;
+  /** Releases the memory of a decoded body. */
+  #releaseDecoded: (() => void) | null = null;
   #endOfRun: (() => void) | null = null;
   #tap: AnswerTap | null = null;
   /** The answer as far as it arrived, if it is short and not encoded. */
@@ -159,18 +164,44 @@ export class LaneExchange implements UpstreamRequest {
 
   readonly #onChunk = (chunk: Buffer): void => {
     const size = this.bytesIn;
-    if (this.#arriving === null && chunk.length === size) this.#serve(chunk);
+    if (this.#arriving === null && chunk.length === size) this.#onWhole(chunk);
     else {
       this.#arriving ??= Buffer.allocUnsafeSlow(size);
       chunk.copy(this.#arriving, this.#at);
       this.#at += chunk.length;
-      if (this.#at >= size) this.#serve(this.#arriving);
+      if (this.#at >= size) this.#onWhole(this.#arriving);
     }
   };
 
+  #onWhole(body: Buffer): void {
+    this.#isWhole = true;
+    const encoding = this.#req.headers['content-encoding'];
+    if (encoding !== undefined) void this.#decode(body, encoding);
+    else if (!this.#serve(body, body)) {
+      this.#putBack(body);
+      this.#leave();
+    }
+  }
+
+  /** Never rejects. */
+  async #decode(body: Buffer, encoding: string): Promise<void> {
+    this.#putBack(body); // at once: the request ends with this turn of the event loop otherwise
+    const { context, options } = this.admission;
+    const { maxBodyBytes: maxBytes } = this.#lane.options;
+    const of = { request: this.#req, body, encoding, holder: context.keyId };
+    const decoded = await options.decoder.decode({ ...of, maxBytes });
+    if (decoded.kind === 'unread') return this.#leave();
+    this.#releaseDecoded = decoded.release;
+    if (this.#serve(body, decoded.body)) this.#req.resume();
+    else {
+      options.decoder.keep(this.#req, decoded.body);
+      this.#leave();
+    }
+  }
+
   /** The client disconnected before its body was complete. */
   readonly #onClose = (): void => {
-    if (this.#isOver) return;
+    if (this.#isWhole) return;
     this.#release();
     const { ring, newRequestId } = this.#lane.options;
     ring.gone(this.admission, newRequestId(), this.startedAt);
@@ -178,35 +209,36 @@ export class LaneExchange implements UpstreamRequest {
 
   /** Releases the memory for the body. */
   #release(): void {
-    this.#isOver = true;
+    this.#releaseDecoded?.();
     this.#lane.options.received.leave(this.bytesIn, this.admission.context.keyId ?? '');
   }
 
-  #serve(body: Buffer): void {
+  /**
+   * @param plain - the decoded body
+   * @returns `false` if the request has to go the usual way
+   */
+  #serve(body: Buffer, plain: Buffer): boolean {
     const { context, isOff, to } = this.admission;
     const { newRequestId, begin } = this.#lane.options;
     const beganAt = performance.now();
     this.requestId = newRequestId();
-    const passed = isOff ? null : this.#lane.pass(this.admission, this.requestId, body);
-    if ((passed === null && !isOff) || !this.#isPaid(body)) {
-      this.#putBack(body);
-      return;
-    }
+    const passed = isOff ? null : this.#lane.pass(this.admission, this.requestId, plain);
+    if ((passed === null && !isOff) || !this.#isPaid(plain)) return false;
     this.pruneMs = performance.now() - beganAt;
-    this.#isOver = true; // from here on, the upstream notices if the client disconnects
     this.admission.lend?.(this.#req, this.#res);
-    this.headers = requestHeaders(this.#req.rawHeaders);
+    this.forwardedOriginal = passed === null || passed.body === plain;
+    this.headers = requestHeaders(this.#req.rawHeaders, this.forwardedOriginal ? NO_FIELDS : ENCODING);
     const saved = String(passed?.tokensSaved ?? 0);
     this.extraHeaders = ['x-mcp-pruner-request-id', this.requestId, 'x-mcp-pruner-tokens-saved', saved];
-    this.received = body;
-    this.body = passed?.body ?? body;
+    this.received = plain;
+    this.body = passed === null || this.forwardedOriginal ? body : passed.body;
     this.bytesOut = this.body.length;
-    this.forwardedOriginal = this.body === body;
     this.repeated = passed?.repeated ?? null;
     this.passed = passed;
     if (context.run !== '') this.#endOfRun = begin(context.run);
     this.#lane.inProgress++;
     to.upstream.send(this, this.#res);
+    return true;
   }
 
   /** Reserves dollars in the request's budgets, if it has any. */
@@ -226,13 +258,16 @@ export class LaneExchange implements UpstreamRequest {
     return measuredBy(tap, { status: end?.status ?? 0, isSent: true, isWhole }, requestBytes);
   }
 
-  /** Puts the body back, and lets the request go the usual way. */
   #putBack(body: Buffer): void {
     this.#req.pause();
     this.#req.off('data', this.#onChunk);
+    this.#req.unshift(body);
+  }
+
+  /** Lets the request go the usual way, with its body put back. */
+  #leave(): void {
     this.#res.off('close', this.#onClose);
     this.#release();
-    this.#req.unshift(body);
     this.#lane.leave(this.#req, this.#otherwise);
   }
 
@@ -269,7 +304,7 @@ export class LaneExchange implements UpstreamRequest {
 
   /** Bytes of bodies that the record holds. */
   get heldBytes(): number {
-    return this.received === null ? 0 : this.bytesIn + (this.forwardedOriginal ? 0 : this.bytesOut);
+    return this.received === null ? 0 : this.received.length + (this.forwardedOriginal ? 0 : this.bytesOut);
   }
 
   /** Drops the bodies. */
