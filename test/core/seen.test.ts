@@ -1,7 +1,7 @@
 import { SegmentObserver } from '@mcp-pruner/context/observer.ts';
 import { Recorder } from '@mcp-pruner/context/recorder.ts';
 import { ResultKeeper } from '@mcp-pruner/recall/keeper.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Turns } from '../../src/core/decide/turns.ts';
 import type { Observer, Seen, SeenRequestHead } from '../../src/core/ports/seen.ts';
 import { always, PRUNE } from '../../src/core/request/policy.ts';
@@ -121,6 +121,21 @@ describe('observers of requests', () => {
       reads.push(next.reads);
     }
     expect(reads[1]).toBe(reads[0]);
+  });
+
+  it('do not read a body that was forwarded unparsed if no text in it is long enough to be stored', async () => {
+    const scan = vi.fn(openaiChat.scan);
+    const observer: Observer = { newFrom: () => 0, see: () => {} };
+    const reader = new SeenReader({ find: FIND, observers: [observer], turns: new Turns(), onFailure: () => {} });
+    const read = async (chars: number, purpose: SeenRequestHead['purpose'] = 'generate'): Promise<number> => {
+      scan.mockClear();
+      const body = chatBody([...longWork(0), ...toolTurn('c', 'bash', { command: 'run' }, 'x'.repeat(chars))]);
+      const as = { scope: SCOPE, purpose, keepsResults: true, isOwned: false, read: null, segments: null };
+      reader.add({ body, dialect: { ...openaiChat, scan }, ...as });
+      await reader.flush();
+      return scan.mock.calls.length;
+    };
+    expect([await read(900), await read(1_000), await read(900, 'compact')]).toEqual([0, 1, 1]);
   });
 
   it('and the pipeline allocate little memory for a resent body of any length', async () => {

@@ -3,6 +3,7 @@ import type { FailureReporter } from '../../base/failures.ts';
 import { WorkQueue } from '../../base/work-queue.ts';
 import type { Dialect, ScannedText } from '../../wires/dialects/dialect.ts';
 import { Conversation } from '../../wires/goal/conversation.ts';
+import { BodyWalk } from '../../wires/json/walk.ts';
 import { openingEnd } from '../compactions/signs.ts';
 import { advanceFor, type Turns } from '../decide/turns.ts';
 import { textHash } from '../hash.ts';
@@ -18,6 +19,7 @@ import {
   type FoundText,
   innerTexts,
   isTooLong,
+  minChars,
 } from '../request/found-text.ts';
 import { prefixesOf } from '../request/prefix-memo.ts';
 import type { ReadBody } from '../request/read.ts';
@@ -162,6 +164,7 @@ const REREAD_MS = 5;
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** Smaller bodies are never delayed, because they add little. */
 const LARGE_BYTES = 64 * 1024;
+const walk = new BodyWalk();
 
 /**
  * Passes new messages of forwarded requests to all observers: one request at a time, each message once, in small pieces
@@ -178,8 +181,9 @@ export class SeenReader {
     this.#queue = new WorkQueue({ maxBytes: MAX_WAITING_BYTES, onFailure, reason: 'request_not_observed' });
   }
 
-  /** Queues a request. Never throws or blocks. */
+  /** Queues a request. Never throws or blocks. One that was forwarded unparsed is only read if it may have results. */
   add(request: ObservedRequest): void {
+    if (request.read === null && hasNoResults(request, this.#options.find)) return;
     this.#queue.push(request.body.length, () => this.#read(request));
   }
 
@@ -258,6 +262,12 @@ export class SeenReader {
       read.shownId || usualShownId(conversation.id, { session: read.session, wire: dialect.name, origin });
     return { ...read, shownId, texts, found: [...found, ...read.found], results: [...results, ...read.results] };
   }
+}
+
+/** Whether no text of a model request is long enough to be stored. Larger bodies nearly always have one. */
+function hasNoResults({ body, dialect, purpose }: ObservedRequest, find: FindSettings): boolean {
+  if (purpose !== 'generate' || dialect.walk === undefined || body.length >= LARGE_BYTES) return false;
+  return walk.walk(body, 0, dialect.walk) && walk.longest < Math.min(MIN_KEPT_CHARS, minChars(find));
 }
 
 /** Scans a request that was forwarded unparsed: messages are found, but no texts. */
