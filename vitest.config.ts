@@ -5,7 +5,7 @@ import { aliases } from './build/aliases.mjs';
 export const SLOW = [
   'packages/agents/test/run.test.ts',
   'test/http/process.test.ts',
-  'test/stdio/lifetime.test.ts',
+  'packages/stdio/test/lifetime.test.ts',
   'test/store/postgres-replicas.test.ts',
 ];
 

@@ -84,7 +84,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   // used in agents' configurations, hence not listed
   stdio: {
     summary: 'serve MCP over stdin and stdout',
-    load: async (edition) => (await import('./cli/stdio.ts')).stdio(await edition()),
+    load: async (edition) => (await import('@mcp-pruner/stdio/command.ts')).stdio(await edition()),
   },
 };
 

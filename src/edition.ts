@@ -19,7 +19,6 @@ export const edition: CliEdition = {
   ledger: async () => (await import('@mcp-pruner/ledger/open.ts')).openLedger,
   recall: async () => (await import('@mcp-pruner/recall/open.ts')).openRecall,
   contextGc: async () => (await import('@mcp-pruner/context/open.ts')).openContextGc,
-  ownLengths: async () => (await import('@mcp-pruner/agents/own-lengths.ts')).readsOwnLengths,
   parts: [fleet, keys, limits, seams],
   page: async (parts) => (await import('@mcp-pruner/page/open.ts')).openPageOf(parts),
   tables: [fleetTables, limitTables, seamTables],

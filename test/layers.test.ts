@@ -17,14 +17,14 @@ const layers: readonly (readonly string[])[] = [
   ['base', 'errors', 'engine'],
   ['wires'],
   ['core'],
-  ['money'],
   ['store', 'backends', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
-  // a library of commands and guests
+  // libraries of commands and guests
+  ['packages/money'],
   ['packages/agents'],
-  ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'team'].map(
+  ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'stdio', 'team'].map(
     (name) => `packages/${name}`,
   ),
   // private: measures the others
@@ -41,15 +41,14 @@ interface Narrow {
   readonly types?: readonly string[];
 }
 
-const [, , , , services = [], faces = []] = layers;
+const [, , , services = [], faces = []] = layers;
 const narrow: readonly Narrow[] = [
   // the core knows requests by their interface alone, and of providers which models check their history
   { rooms: ['core'], folder: 'wires/dialects', types: ['wires/dialects/dialect'] },
   { rooms: ['core'], folder: 'wires/providers', values: ['wires/providers/checks-history'] },
-  // prices and bills are for packages, app and command line; everything else knows dollars by ports alone
-  { rooms: ['money'], folder: 'core', types: ['core/ports'] },
-  { rooms: ['money'], folder: 'wires' },
-  { rooms: [...services, ...faces], folder: 'money' },
+  // prices and bills are for packages; everything else knows dollars by ports alone
+  { rooms: ['packages/money'], folder: 'core', types: ['core/ports'] },
+  { rooms: ['packages/money'], folder: 'wires' },
   // services implement the ports of the core, and know nothing else of it
   { rooms: services, folder: 'core', types: ['core/ports'] },
   { rooms: services, folder: 'wires', values: ['wires/providers/facts'] },

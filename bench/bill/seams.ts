@@ -1,5 +1,5 @@
-import type { Rates } from '../../src/money/prices.ts';
-import { inputOf } from '../../src/money/prices.ts';
+import type { Rates } from '@mcp-pruner/money/prices.ts';
+import { inputOf } from '@mcp-pruner/money/prices.ts';
 import {
   billed,
   type CompactionRule,
@@ -10,7 +10,7 @@ import {
   type Simulated,
   simulate,
   USUAL,
-} from '../../src/money/thresholds.ts';
+} from '@mcp-pruner/money/thresholds.ts';
 import { findFileBlocks, ownWords } from '../../src/wires/transcript/file-blocks.ts';
 import { Random } from '../fuzz/random.ts';
 import { type Recording, requestTimes, type Usage } from '../recordings/conversation.ts';

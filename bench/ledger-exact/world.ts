@@ -1,11 +1,11 @@
 import { Ledger, readReport } from '@mcp-pruner/ledger/ledger.ts';
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import { FakeProvider, type Piece } from '../../packages/ledger/test/fake-provider.ts';
 import { decisionCacheOf, rewriterOf } from '../../src/app/pipeline.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import { edition } from '../../src/edition.ts';
-import { Prices } from '../../src/money/prices.ts';
 import { endedFacts, factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { anthropicMessages } from '../../src/wires/dialects/anthropic-messages/dialect.ts';
 import type { Dialect, ProviderUsage } from '../../src/wires/dialects/dialect.ts';

@@ -14,8 +14,6 @@ import type { LedgerReader } from '../core/ports/ledger-report.ts';
 import { IDEMPOTENCY_TTL_MS, Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
-import { pricesOf } from '../money/installed-prices.ts';
-import type { Prices } from '../money/prices.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
 import type { Base, Context } from './context.ts';
 import {
@@ -49,7 +47,6 @@ export interface Services extends Context, Observers {
   readonly ledger: OpenLedger;
   /** Figures of the ledger that the viewer may see. */
   readonly ledgerView: LedgerReader;
-  readonly prices: Prices;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Per-project settings. */
@@ -82,23 +79,17 @@ export async function openServices(
   const { scorer, turns, decider, decisionCache } = deciding;
   const projectBook = openProjectBook(context);
   const { edition } = context;
-  const [openLedger, openContextGc, openRecall, readOwnLengths] = await Promise.all([
+  const [openLedger, openContextGc, openRecall] = await Promise.all([
     edition.ledger(),
     edition.contextGc(),
     edition.recall(),
-    edition.ownLengths(),
   ]);
-  readOwnLengths(context.env ?? {});
-  const prices = openPrices(context);
-  const ledgerGuest = openLedger(context, { prices, ...counters });
+  const ledgerGuest = openLedger(context, counters);
   const { ledger } = ledgerGuest;
   const contextGuest = openContextGc(context, {
     projectBook,
     count: (sums) => ledger.count(sums),
-    ratesOf(model) {
-      const price = prices.of(model, context.clock.nowMs());
-      return price && { read: price.read, write: Math.max(price.write5m, price.input) };
-    },
+    ratesOf: (model) => ledgerGuest.ratesOf(model),
   });
   const { cold } = contextGuest;
   const recallGuest = openRecall(context, (pruneIds) => cold.recovered(pruneIds));
@@ -123,7 +114,6 @@ export async function openServices(
     contextGc: contextGuest.over(context, flushSeen),
     ledger,
     ledgerView: ledgerGuest.over(context),
-    prices,
     resources: openResources(context),
     idempotency: openIdempotency(context),
     projectBook,
@@ -170,14 +160,6 @@ async function warmUpInTurns(turns: Turns): Promise<void> {
   await nextTurn(); // the request comes first
   const decisions = warmUp();
   while (!(await turns.run(() => decisions.next())).done);
-}
-
-/** Loads the prices, and logs problems in their files. A broken file is not fatal: its models are counted in tokens only. */
-function openPrices({ settings, log }: Context): Prices {
-  const prices = pricesOf(settings);
-  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
-  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
-  return prices;
 }
 
 function openProjectBook({ settings, store, log, failures }: Context): ProjectBook {

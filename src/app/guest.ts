@@ -18,7 +18,6 @@ import type { Clock } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
-import type { Prices } from '../money/prices.ts';
 import type { LabelledGauge } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
@@ -165,12 +164,10 @@ export interface LedgerGuest extends Guest {
   readonly started: Promise<void>;
   /** Figures that a viewer may see. */
   over(viewed: Pick<Context, 'store'>): LedgerReader;
+  /** Prices of cache reads and writes of a model; `null` without a price. */
+  ratesOf(model: string): ReturnType<ContextParts['ratesOf']>;
   /** Starts to enforce monthly budgets. */
   budgets(limits: BudgetLimits): Promise<OpenBudgets>;
-}
-
-export interface LedgerParts extends LedgerCounters {
-  readonly prices: Prices;
 }
 
 /** Counters of bills, for metrics. */
@@ -237,15 +234,13 @@ export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member
 export interface Edition {
   readonly settings: SettingTable;
   /** Load the guests that every server opens before all others. */
-  readonly ledger: () => Promise<(context: Context, parts: LedgerParts) => LedgerGuest>;
+  readonly ledger: () => Promise<(context: Context, counters?: LedgerCounters) => LedgerGuest>;
   readonly recall: () => Promise<(context: Context, onHits: (pruneIds: readonly string[]) => void) => RecallGuest>;
   readonly contextGc: () => Promise<(context: Context, parts: ContextParts) => ContextGuest>;
   /** Parts, in the order in which their doors admit requests. */
   readonly parts: readonly Part[];
   /** Builds the page over the services; files load with the first request. If absent, there is no page. */
   readonly page?: (parts: ViewParts) => Promise<RequestListener>;
-  /** Loads how the lengths in the user's own settings of clients are found, which win over `config/clients.toml`. */
-  readonly ownLengths: () => Promise<(env: NonNullable<Context['env']>, homeDir?: string) => void>;
   /** Tables of optional parts, in addition to the product's own. */
   readonly tables: readonly PartTables[];
   /** Database server for the store. If absent, the store is a file. */

@@ -5,11 +5,9 @@ import type { Edition } from '../app/guest.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Place } from '../config/paths.ts';
 import type { Settings } from '../config/settings.ts';
-import type { CompactionShown, SeamsReport } from '../core/ports/seams-report.ts';
+import type { CompactionShown, SeamsReport, ThresholdCost } from '../core/ports/seams-report.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors/errors.ts';
-import type { Prices } from '../money/prices.ts';
-import type { ThresholdCost } from '../money/thresholds.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 export interface CliEdition extends Edition {
@@ -20,7 +18,6 @@ export interface CliEdition extends Edition {
   readonly readSeams?: (
     store: StoreHandle,
     settings: Settings,
-    prices: Prices,
     query: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
   ) => Promise<SeamsReport>;
   /** Summaries of a conversation's finished work, for `why`; absent without that part. May reject with `StoreUnavailable`. */

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readPriceFile } from '@mcp-pruner/money/price-file.ts';
+import { Prices } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import { describe, expect, it } from 'vitest';
-import { readPriceFile } from '../../src/money/price-file.ts';
-import { Prices } from '../../src/money/prices.ts';
-import { pricing } from '../../src/money/served-price.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';

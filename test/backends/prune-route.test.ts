@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
+import { SwePrunerClient } from '@mcp-pruner/stdio/swe-pruner-client.ts';
 import { describe, expect, it } from 'vitest';
-import { SwePrunerClient } from '../../src/backends/swe-pruner-client.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { json } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { startStdio as serveOverStdio } from '@mcp-pruner/stdio/serve.ts';
 import { describe, expect, it } from 'vitest';
-import { startStdio as serveOverStdio } from '../../src/app/stdio.ts';
 import { edition } from '../../src/edition.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';

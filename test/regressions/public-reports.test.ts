@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { dollarsServed } from '@mcp-pruner/money/bill.ts';
+import { Prices } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import { describe, expect, it } from 'vitest';
 import { planRead } from '../../src/engine/plan.ts';
-import { dollarsServed } from '../../src/money/bill.ts';
-import { Prices } from '../../src/money/prices.ts';
-import { pricing } from '../../src/money/served-price.ts';
 import { usageFacts } from '../../src/proxy/report/ledger-facts.ts';
 import { AnswerReader } from '../../src/wires/dialects/answers/reader.ts';
 

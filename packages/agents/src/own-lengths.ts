@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { setOwnLengths } from 'mcp-pruner/money/client-lengths.ts';
+import { setOwnLengths } from '@mcp-pruner/money/client-lengths.ts';
 import { ownLengths } from './clients/compact-at.ts';
 
 /** Has the lengths at which clients compact read from the settings of the user who runs the process. */

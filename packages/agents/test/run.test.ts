@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { compiled } from '../../../test/helpers/built.ts';
-import { soon } from '../../../test/stdio/helpers/soon.ts';
+import { soon } from '../../stdio/test/helpers/soon.ts';
 
 let root: string;
 let upstream: Server;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RepeatReport } from '@mcp-pruner/ledger/repeat-report.ts';
 import type { ColdStashReport } from 'mcp-pruner/core/ports/cold-report.ts';
-import type { RepeatReport } from 'mcp-pruner/core/ports/repeat-report.ts';
 import { parseMarker } from 'mcp-pruner/engine/text/marker.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';

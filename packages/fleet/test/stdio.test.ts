@@ -6,7 +6,7 @@ import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
 import { coldProgram } from '../../../test/helpers/built.ts';
 import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { until } from '../../../test/helpers/until.ts';
-import { environment } from '../../../test/stdio/helpers/client.ts';
+import { environment } from '../../stdio/test/helpers/client.ts';
 import { AGENT, children } from './helpers.ts';
 
 /** `mcp-pruner stdio --enable-fleet` as the official client starts it. */

@@ -1,5 +1,5 @@
+import { ProgressBar } from '@mcp-pruner/sessions/progress.ts';
 import { type Call, type Command, type Io, textOption, UsageError } from 'mcp-pruner/cli/command.ts';
-import { ProgressBar } from 'mcp-pruner/cli/progress.ts';
 import { planPrune } from 'mcp-pruner/engine/plan.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
 import { SampleReport, sampleCases } from './cases.ts';

@@ -1,11 +1,11 @@
+import { type Bill, billOf, hasCacheFigures } from '@mcp-pruner/money/bill.ts';
+import { answeredFrom, causeOf, follows, shared } from '@mcp-pruner/money/known.ts';
+import type { Price, Prices } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import { contentIdOf } from 'mcp-pruner/base/conversation-ids.ts';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerState, LedgerSum, Settling } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { RegretFacts, RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { type Bill, billOf, hasCacheFigures } from 'mcp-pruner/money/bill.ts';
-import { answeredFrom, causeOf, follows, shared } from 'mcp-pruner/money/known.ts';
-import type { Price, Prices } from 'mcp-pruner/money/prices.ts';
-import { pricing } from 'mcp-pruner/money/served-price.ts';
 import {
   branchOf,
   type ConversationState,

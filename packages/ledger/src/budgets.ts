@@ -1,3 +1,6 @@
+import { dollarsServed } from '@mcp-pruner/money/bill.ts';
+import { dayOf, type Price, type Prices, ratesFor } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import type { OpenBudgets } from 'mcp-pruner/app/guest.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Budget, BudgetRequest, OverBudget, Quote, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
@@ -5,9 +8,6 @@ import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import { dollarsServed } from 'mcp-pruner/money/bill.ts';
-import { dayOf, type Price, type Prices, ratesFor } from 'mcp-pruner/money/prices.ts';
-import { pricing } from 'mcp-pruner/money/served-price.ts';
 import { addedUp, nameOf, namesOf } from './budget-names.ts';
 import { ALIVE_MS, PROCESSES } from './settlement.ts';
 

@@ -1,5 +1,5 @@
+import { type Known, type KnownMessage, type Mark, shared } from '@mcp-pruner/money/known.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { type Known, type KnownMessage, type Mark, shared } from 'mcp-pruner/money/known.ts';
 
 /** The ledger's state of a conversation. */
 export interface ConversationState {

@@ -1,8 +1,8 @@
+import type { Miss } from '@mcp-pruner/money/known.ts';
+import { dayOf } from '@mcp-pruner/money/prices.ts';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerSum, Others, SumGroup } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { RegretFacts, RequestFacts, TextFacts, UnexaminedFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import type { Miss } from 'mcp-pruner/money/known.ts';
-import { dayOf } from 'mcp-pruner/money/prices.ts';
 import type { NewTokens } from './model-scale.ts';
 
 /** A request's contribution to the daily figures, in total and by model. */

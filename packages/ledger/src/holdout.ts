@@ -1,7 +1,7 @@
+import { difference, ENOUGH, pairedDifference } from '@mcp-pruner/money/interval.ts';
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
 import type { Difference, HoldoutPlan, HoldoutResult } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { LedgerConversation } from 'mcp-pruner/core/ports/ledger-store.ts';
-import { difference, ENOUGH, pairedDifference } from 'mcp-pruner/money/interval.ts';
 
 /** Compared fields of a conversation. */
 export type ComparedConversation = Pick<

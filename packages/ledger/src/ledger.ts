@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { entering } from '@mcp-pruner/money/bill.ts';
+import { dayOf, type Prices } from '@mcp-pruner/money/prices.ts';
 import type { OpenLedger } from 'mcp-pruner/app/guest.ts';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
@@ -10,8 +12,6 @@ import type { LedgerStore, LedgerSum, SumGroup } from 'mcp-pruner/core/ports/led
 import type { RegretFacts, RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
 import type { StoredPrune } from 'mcp-pruner/core/ports.ts';
 import { isUnwritable } from 'mcp-pruner/errors/errors.ts';
-import { entering } from 'mcp-pruner/money/bill.ts';
-import { dayOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { HeldState } from './billing.ts';
 import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';

@@ -1,6 +1,6 @@
 import { sessionIn } from 'mcp-pruner/base/conversation-ids.ts';
 import type { LedgerConversation, LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import type { ConversationsReport, ReportedConversation } from 'mcp-pruner/core/ports/listed-conversations.ts';
+import type { ConversationsReport, ReportedConversation } from './conversations-report.ts';
 
 const MAX_LISTED = 1_000;
 

@@ -1,5 +1,5 @@
+import { clearsAlike, type Known, shared } from '@mcp-pruner/money/known.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { clearsAlike, type Known, shared } from 'mcp-pruner/money/known.ts';
 
 /** Minimum number of new tokens for a request to be used for calibration. */
 const MIN_GUESSED = 200;

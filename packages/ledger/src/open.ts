@@ -1,16 +1,22 @@
+import { readsOwnLengths } from '@mcp-pruner/agents/own-lengths.ts';
+import { AvoidedCompactions, LearnedThresholds } from '@mcp-pruner/money/compactions.ts';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import type { Context } from 'mcp-pruner/app/context.ts';
-import type { LedgerGuest, LedgerParts } from 'mcp-pruner/app/guest.ts';
+import type { LedgerCounters, LedgerGuest } from 'mcp-pruner/app/guest.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import { AvoidedCompactions, LearnedThresholds } from 'mcp-pruner/money/compactions.ts';
 import { Budgets } from './budgets.ts';
 import { readColdFigures } from './cold-stash.ts';
 import { Ledger, readReport } from './ledger.ts';
 import { readPrefixBreaks } from './prefix-breaks.ts';
 import { readSpend } from './spend.ts';
 
-/** Opens the ledger over a store. */
-export function openLedger(context: Context, { prices, ...counters }: LedgerParts): LedgerGuest {
+/** Opens the ledger over a store. Logs problems in price files: models of a broken one are counted in tokens only. */
+export function openLedger(context: Context, counters: LedgerCounters = {}): LedgerGuest {
   const { settings, store, events, failures, clock, log, behind } = context;
+  readsOwnLengths(context.env ?? {});
+  const prices = pricesOf(settings);
+  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
+  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
   const onFailure = failures.of('ledger');
   const thresholds = new LearnedThresholds(store.compactions, onFailure);
   const avoided = new AvoidedCompactions(thresholds);
@@ -60,6 +66,10 @@ export function openLedger(context: Context, { prices, ...counters }: LedgerPart
         return readSpend(viewed, keys, query, clock.nowMs());
       },
     }),
+    ratesOf(model) {
+      const price = prices.of(model, clock.nowMs());
+      return price && { read: price.read, write: Math.max(price.write5m, price.input) };
+    },
     async budgets(limits) {
       budgets = new Budgets({ store: store.ledger, clock, prices, onFailure, ...limits });
       await budgets.start();
@@ -75,7 +85,7 @@ export function openLedger(context: Context, { prices, ...counters }: LedgerPart
 const HOUR_MS = 3_600_000;
 
 /** Counts every call, but logs at most once per hour. */
-function atMostHourly(clock: Clock, count: LedgerParts['onFolded'], log: (figures: number) => void) {
+function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
   let loggedMs = Number.NEGATIVE_INFINITY;
   return (figures: number): void => {
     count?.(figures);

@@ -1,5 +1,5 @@
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import type { RepeatReport } from 'mcp-pruner/core/ports/repeat-report.ts';
+import type { RepeatReport } from './repeat-report.ts';
 
 /**
  * Reads the figures about repeats since a day.

@@ -1,3 +1,5 @@
+import { priceNotes } from '@mcp-pruner/money/price-notes.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import { plural } from 'mcp-pruner/base/counts.ts';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
 import type {
@@ -11,8 +13,6 @@ import type {
 } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { LedgerConversation, LedgerSum, Others } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { forcedWords, isForcedReason } from 'mcp-pruner/errors/passed-whole.ts';
-import { priceNotes } from 'mcp-pruner/money/price-notes.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import { holdoutOf } from './holdout.ts';
 
 /** Daily sums that show whether anything was saved. */

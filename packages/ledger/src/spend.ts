@@ -1,8 +1,8 @@
+import { dayOf } from '@mcp-pruner/money/prices.ts';
 import type { AccessKey, CountedSpan, KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { LedgerReport, LedgerTotals } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { KeyFacts, SpendQuery, SpendRow } from 'mcp-pruner/core/ports/spend.ts';
-import { dayOf } from 'mcp-pruner/money/prices.ts';
 import { readReport } from './ledger.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { MemoryLedger } from '@mcp-pruner/lab/replay/memory-ledger.ts';
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import type { MessageFacts, RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { Prices } from 'mcp-pruner/money/prices.ts';
 import { expect, it } from 'vitest';
 import { allocatedBytes } from '../../../test/helpers/allocated.ts';
 import { Ledger } from '../src/ledger.ts';

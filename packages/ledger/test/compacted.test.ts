@@ -1,4 +1,4 @@
-import { readContexts } from 'mcp-pruner/money/compactions.ts';
+import { readContexts } from '@mcp-pruner/money/compactions.ts';
 import { describe, expect, it } from 'vitest';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { openStore } from '../../../test/helpers/rewriter.ts';

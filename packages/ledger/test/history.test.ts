@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import fc from 'fast-check';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { Prices } from 'mcp-pruner/money/prices.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { openStore } from '../../../test/helpers/rewriter.ts';

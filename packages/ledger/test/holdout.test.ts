@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { difference } from '@mcp-pruner/money/interval.ts';
 import type { Difference, HoldoutResult } from 'mcp-pruner/core/ports/ledger-report.ts';
-import { difference } from 'mcp-pruner/money/interval.ts';
 import { anthropicMessages } from 'mcp-pruner/wires/dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from 'mcp-pruner/wires/dialects/openai-chat/dialect.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,3 @@
-import type { ReportedConversation } from 'mcp-pruner/core/ports/listed-conversations.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { chatBody, oneResult } from '../../../test/helpers/chat.ts';
@@ -7,6 +6,7 @@ import { messagesBody, oneCall } from '../../../test/helpers/messages.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { serverLog } from '../../../test/helpers/texts.ts';
 import { until } from '../../../test/helpers/until.ts';
+import type { ReportedConversation } from '../src/conversations-report.ts';
 
 const LOG = serverLog(120);
 const ANSWER = {

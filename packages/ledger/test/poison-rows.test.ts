@@ -1,4 +1,5 @@
 import { LimitWatch } from '@mcp-pruner/limits/watch.ts';
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
 import { WriteBehind } from 'mcp-pruner/base/write-behind.ts';
 import { EventLog } from 'mcp-pruner/core/event-log.ts';
@@ -7,7 +8,6 @@ import type { LedgerStore, LedgerSum, SettleQuery, SettleWork } from 'mcp-pruner
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';
 import { edition } from 'mcp-pruner/edition.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
-import { Prices } from 'mcp-pruner/money/prices.ts';
 import { factsOfUnread } from 'mcp-pruner/proxy/report/ledger-facts.ts';
 import type { StoreHandle, StoreOptions } from 'mcp-pruner/store/handle.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';

@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import { readNewest } from 'mcp-pruner/cli/conversations.ts';
 import { pruneIdsIn } from 'mcp-pruner/core/hash.ts';
 import type { LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import { edition } from 'mcp-pruner/edition.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
 import { describe, expect, it } from 'vitest';
 import { run } from '../../../test/cli/fake-io.ts';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';

@@ -1,9 +1,9 @@
+import { type Bill, billOf } from '@mcp-pruner/money/bill.ts';
+import type { Known } from '@mcp-pruner/money/known.ts';
+import type { Price } from '@mcp-pruner/money/prices.ts';
 import fc from 'fast-check';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { type Bill, billOf } from 'mcp-pruner/money/bill.ts';
-import type { Known } from 'mcp-pruner/money/known.ts';
-import type { Price } from 'mcp-pruner/money/prices.ts';
 import { describe, expect, it } from 'vitest';
 import { FakeProvider, type Piece, type ProviderRules } from './fake-provider.ts';
 

@@ -1,7 +1,7 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import { type Command, configOption, flag } from 'mcp-pruner/cli/command.ts';
 import { withStore } from 'mcp-pruner/cli/open-store.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
 import { readLimits } from './report.ts';
 import { readSeam } from './seam.ts';
 import { lineOptions, runLine } from './statusline/command.ts';

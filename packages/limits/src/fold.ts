@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SAME_RESET_S } from '@mcp-pruner/money/limits/attribution.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import { SAME_RESET_S } from 'mcp-pruner/money/limits/attribution.ts';
 import { readNote } from 'mcp-pruner/store/notes.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { firstOpenReading, newestReading, readNewReadings, readReadingsOf } from './readings.ts';

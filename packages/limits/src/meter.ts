@@ -1,8 +1,8 @@
+import { type Prices, type Rates, ratesFor } from '@mcp-pruner/money/prices.ts';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import { type Prices, type Rates, ratesFor } from 'mcp-pruner/money/prices.ts';
 import type { ContextFigures } from './line-figures.ts';
 
 interface Session {

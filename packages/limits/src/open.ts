@@ -1,7 +1,8 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { attribute, type Reading } from '@mcp-pruner/money/limits/attribution.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Guest } from 'mcp-pruner/app/guest.ts';
 import { type Answer, name, queryOf } from 'mcp-pruner/app/page/answers.ts';
-import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { z } from 'zod';
 import { SessionMeter } from './meter.ts';
 import { readReadings } from './readings.ts';
@@ -14,7 +15,8 @@ import { LimitWatch } from './watch.ts';
 const FOLDED_AFTER = 500;
 
 export async function openLimits(services: Services): Promise<Guest> {
-  const { store, clock, behind, failures, prices } = services;
+  const { store, clock, behind, failures, settings } = services;
+  const prices = pricesOf(settings);
   const onFailure = failures.of({ extension: 'limits of a subscription could not be noted' });
   const meter = new SessionMeter(prices);
   let answered = 0;

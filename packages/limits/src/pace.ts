@@ -1,5 +1,5 @@
-import type { WindowUse } from 'mcp-pruner/money/limits/attribution.ts';
-import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
+import type { WindowUse } from '@mcp-pruner/money/limits/attribution.ts';
+import { UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { each, type Rows, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 import { READING_COLUMNS } from './tables.ts';
 import type { StoredReading } from './window-fold.ts';

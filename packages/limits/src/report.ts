@@ -1,8 +1,8 @@
+import { difference } from '@mcp-pruner/money/interval.ts';
+import { attribute, type Moved, type Reading, type WindowUse } from '@mcp-pruner/money/limits/attribution.ts';
+import { UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import { difference } from 'mcp-pruner/money/interval.ts';
-import { attribute, type Moved, type Reading, type WindowUse } from 'mcp-pruner/money/limits/attribution.ts';
-import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { usedUpAtMs } from './pace.ts';
 import { readArms, readReadings, readSavedRatios } from './readings.ts';

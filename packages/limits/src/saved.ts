@@ -1,4 +1,4 @@
-import type { Moved, WindowUse } from 'mcp-pruner/money/limits/attribution.ts';
+import type { Moved, WindowUse } from '@mcp-pruner/money/limits/attribution.ts';
 
 /** Share of a window saved by pruning, with its 95 % interval, in millionths. */
 export interface SavedShare {

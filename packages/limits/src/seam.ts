@@ -1,6 +1,6 @@
+import { newestFinished, SHOWN_TOKENS } from '@mcp-pruner/money/finished-work.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
-import { newestFinished, SHOWN_TOKENS } from 'mcp-pruner/money/finished-work.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { SeamShown } from './shapes.ts';
 
 /** Finished work of the conversation that was active last; `null` below 100,000 tokens. @throws StoreUnavailable */

@@ -1,7 +1,8 @@
+import { readThreshold } from '@mcp-pruner/money/compactions.ts';
+import { type FinishedWork, finishedWords, newestFinished } from '@mcp-pruner/money/finished-work.ts';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
-import { readThreshold } from 'mcp-pruner/money/compactions.ts';
-import { type FinishedWork, finishedWords, newestFinished } from 'mcp-pruner/money/finished-work.ts';
-import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { LimitFold, type OpenWindow } from './fold.ts';
 import type { ContextFigures, LineFigures, WindowFigures } from './line-figures.ts';
@@ -69,8 +70,8 @@ export class StatusFigures {
   }
 
   #finishedIn(conversations: readonly string[]): Promise<FinishedWork | null> {
-    const { store, prices, clock } = this.#services;
-    return newestFinished(store.ledger, prices, clock.nowMs(), { conversations });
+    const { store, settings, clock } = this.#services;
+    return newestFinished(store.ledger, pricesOf(settings), clock.nowMs(), { conversations });
   }
 
   /** Context of a conversation; `null` if an earlier process handled its last request. @throws StoreUnavailable */

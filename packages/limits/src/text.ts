@@ -1,8 +1,8 @@
+import { finishedWords } from '@mcp-pruner/money/finished-work.ts';
 import { points } from 'mcp-pruner/base/decimals.ts';
 import { type Io, painter, printableLine } from 'mcp-pruner/cli/command.ts';
 import { table, wrapped } from 'mcp-pruner/cli/table.ts';
 import { undecidedWords } from 'mcp-pruner/core/ports/ledger-report.ts';
-import { finishedWords } from 'mcp-pruner/money/finished-work.ts';
 import type { HeldOut, LimitsReport, SeamShown, WindowShown } from './shapes.ts';
 import { localTime, percent, timeLeft } from './words.ts';
 

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import { type LimitReading, limitsInEvent, limitsInFields, UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import { type BackgroundWriter, type WriteBehind, writeApart } from 'mcp-pruner/base/write-behind.ts';
 import type { EndedExchange } from 'mcp-pruner/core/ports/guest.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { isUnwritable } from 'mcp-pruner/errors/errors.ts';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import { type LimitReading, limitsInEvent, limitsInFields, UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
 import type { LabelledGauge } from 'mcp-pruner/observe/metrics.ts';
 import type { Transactions } from 'mcp-pruner/store/sql/steps.ts';
 import type { ProviderUsage } from 'mcp-pruner/wires/dialects/dialect.ts';

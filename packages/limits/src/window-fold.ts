@@ -6,8 +6,8 @@ import {
   overlapping,
   type Reading,
   takenBy,
-} from 'mcp-pruner/money/limits/attribution.ts';
-import { Explained, type ExplainedState } from 'mcp-pruner/money/limits/explained.ts';
+} from '@mcp-pruner/money/limits/attribution.ts';
+import { Explained, type ExplainedState } from '@mcp-pruner/money/limits/explained.ts';
 
 /** Share of a session in a window, in millionths. Names are hashed, because an erasure must not leave any. */
 interface SessionShare {

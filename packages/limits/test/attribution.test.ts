@@ -1,6 +1,6 @@
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import { attribute, divided, type WindowUse } from '@mcp-pruner/money/limits/attribution.ts';
 import fc from 'fast-check';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import { attribute, divided, type WindowUse } from 'mcp-pruner/money/limits/attribution.ts';
 import { describe, expect, it } from 'vitest';
 import { randomFrom } from '../../../test/helpers/random.ts';
 

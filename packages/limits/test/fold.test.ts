@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { attribute, type Reading } from '@mcp-pruner/money/limits/attribution.ts';
 import fc from 'fast-check';
 import { edition } from 'mcp-pruner/edition.ts';
-import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { describe, expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';

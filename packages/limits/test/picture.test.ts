@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
+import { attribute, type Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import { UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 import { expect, it } from 'vitest';
 import { limitsOf } from '../src/report.ts';
 import { clientStatus, lineOf, PARTS } from '../src/statusline/line.ts';

@@ -1,4 +1,4 @@
-import { limitsInEvent, limitsInFields } from 'mcp-pruner/money/limits/read-limits.ts';
+import { limitsInEvent, limitsInFields } from '@mcp-pruner/money/limits/read-limits.ts';
 import { describe, expect, it } from 'vitest';
 import { LimitBooks } from './provider.ts';
 

@@ -1,5 +1,5 @@
+import { attribute, type Reading } from '@mcp-pruner/money/limits/attribution.ts';
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
-import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
 import { describe, expect, it } from 'vitest';
 import { armsCompared } from '../src/report.ts';
 import { savedShare } from '../src/saved.ts';

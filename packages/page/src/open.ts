@@ -1,10 +1,10 @@
 import type { RequestListener } from 'node:http';
+import { readContexts, readThreshold } from '@mcp-pruner/money/compactions.ts';
 import { signInsOf } from 'mcp-pruner/app/context.ts';
 import type { ViewParts } from 'mcp-pruner/app/mounts.ts';
 import { PageAccess } from 'mcp-pruner/app/page/access.ts';
 import { settingsInWords } from 'mcp-pruner/config/show.ts';
 import { allowedCallers } from 'mcp-pruner/core/web-origin.ts';
-import { readContexts, readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { openPage } from './page.ts';
 import type { PageParts } from './views.ts';
 

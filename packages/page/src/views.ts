@@ -1,3 +1,4 @@
+import type { readThreshold } from '@mcp-pruner/money/compactions.ts';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
 import type { PageAccess } from 'mcp-pruner/app/page/access.ts';
 import { type Answer, name } from 'mcp-pruner/app/page/answers.ts';
@@ -13,7 +14,6 @@ import type { Records } from 'mcp-pruner/core/ports/records.ts';
 import type { SegmentStore } from 'mcp-pruner/core/ports/segments.ts';
 import type { Clock, Store } from 'mcp-pruner/core/ports.ts';
 import { alarmWords, type SavingAlarm } from 'mcp-pruner/core/saving-alarm.ts';
-import type { readThreshold } from 'mcp-pruner/money/compactions.ts';
 import { z } from 'zod';
 import { firstLine } from './conversations.ts';
 import type { ContextsShown, LinesShown, PrunePage, SentAs, SettingShown, StoreShown } from './shapes.ts';

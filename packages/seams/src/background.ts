@@ -1,4 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { compactsOnDemand } from '@mcp-pruner/money/compaction-models.ts';
+import { readThreshold } from '@mcp-pruner/money/compactions.ts';
+import { dayOf, dollarsOf, type Prices } from '@mcp-pruner/money/prices.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { BudgetGate, OverBudget, Reservation } from 'mcp-pruner/core/ports/budgets.ts';
@@ -7,9 +10,6 @@ import type { LedgerStore, SumGroup } from 'mcp-pruner/core/ports/ledger-store.t
 import type { SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
-import { compactsOnDemand } from 'mcp-pruner/money/compaction-models.ts';
-import { readThreshold } from 'mcp-pruner/money/compactions.ts';
-import { dayOf, dollarsOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { Log } from 'mcp-pruner/observe/log.ts';
 import { requestHeaders, withBeta } from 'mcp-pruner/proxy/upstream/headers.ts';
 import {

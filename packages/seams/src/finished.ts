@@ -1,7 +1,7 @@
+import { finishedWork, paidForFinished, type SeamTurn } from '@mcp-pruner/money/finished-work.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import { finishedWork, paidForFinished, type SeamTurn } from 'mcp-pruner/money/finished-work.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 
 const MAX_LISTED = 100;

@@ -1,5 +1,5 @@
-import { ENDED_MS } from 'mcp-pruner/money/finished-work.ts';
-import { inputOf, type Prices, ratesFor } from 'mcp-pruner/money/prices.ts';
+import { ENDED_MS } from '@mcp-pruner/money/finished-work.ts';
+import { inputOf, type Prices, ratesFor } from '@mcp-pruner/money/prices.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import { MAX_OUTPUT_TOKENS } from './wire.ts';
 

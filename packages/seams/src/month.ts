@@ -1,4 +1,4 @@
-import type { Prices } from 'mcp-pruner/money/prices.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished } from './finished.ts';
 import { readMade } from './report.ts';

@@ -1,3 +1,5 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import { requestIds } from 'mcp-pruner/app/context.ts';
 import type { Guest } from 'mcp-pruner/app/guest.ts';
@@ -15,7 +17,8 @@ const HEADER_WARNINGS_MS = 3_600_000;
 
 /** Opens the part over the services. */
 export async function openSeams(services: Services): Promise<Guest> {
-  const { store, clock, prices, settings, log, ledger, failures, projectBook, flushSeen } = services;
+  const { store, clock, settings, log, ledger, failures, projectBook, flushSeen } = services;
+  const prices = pricesOf(settings);
   const onFailure = failures.of({ extension: 'a summary of finished work could not be used' });
   const book = new CompactionBook(store.sql);
   const results = new Map<CompactionResult, number>([
@@ -58,8 +61,8 @@ export async function openSeams(services: Services): Promise<Guest> {
     name: 'seams',
     direct: seat,
     rows: {
-      readings: { seams: onPage(services) },
-      viewed: (projects) => ({ seams: onPage(services, projects) }),
+      readings: { seams: onPage(services, prices) },
+      viewed: (projects) => ({ seams: onPage(services, prices, projects) }),
       gauges: [
         {
           name: 'seam_compactions_total',
@@ -83,7 +86,7 @@ export async function openSeams(services: Services): Promise<Guest> {
 }
 
 /** @param projects - those of the viewer; all if absent */
-function onPage({ store, prices, clock }: Services, projects?: readonly string[]): Answer {
+function onPage({ store, clock }: Services, prices: Prices, projects?: readonly string[]): Answer {
   return async (req) => {
     const { conversation } = queryOf(req, PAGE_QUERY);
     const nowMs = clock.nowMs();

@@ -1,7 +1,8 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
+import { SEAM_TOKENS } from '@mcp-pruner/money/thresholds.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
-import { SEAM_TOKENS } from 'mcp-pruner/money/thresholds.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { readFinished, type SeamsQuery } from './finished.ts';
 import { NO_COMPACTIONS, readCompactions, readHoldout } from './saved.ts';
@@ -10,8 +11,7 @@ import { orNone } from './tables.ts';
 /** The part's figures in `report`. @throws StoreUnavailable */
 export async function readSeams(
   store: Pick<StoreHandle, 'sql' | 'compactions'>,
-  { seams, seamTokens }: Pick<Settings, 'seams' | 'seamTokens'>,
-  prices: Pick<Prices, 'of'>,
+  settings: Pick<Settings, 'seams' | 'seamTokens' | 'prices'>,
   {
     sinceMs,
     nowMs,
@@ -19,6 +19,8 @@ export async function readSeams(
   }: { readonly sinceMs: number; readonly nowMs: number; readonly project?: string | undefined },
 ): Promise<SeamsReport> {
   const query = { sinceMs, nowMs, ...(project !== undefined && { projects: [project] }) };
+  const { seams, seamTokens } = settings;
+  const prices = pricesOf(settings);
   const finished = await readFinished(store.sql, prices, query);
   const made = await readMade(store, prices, query);
   const tokens = seamTokens === 'auto' ? SEAM_TOKENS : seamTokens;

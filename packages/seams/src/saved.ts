@@ -1,6 +1,6 @@
+import { ENDED_MS } from '@mcp-pruner/money/finished-work.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { CompactionsReport, Payback, SeamsArm, SeamsHoldout } from 'mcp-pruner/core/ports/seams-report.ts';
-import { ENDED_MS } from 'mcp-pruner/money/finished-work.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
 import type { State } from './book.ts';
 import { type SeamsQuery, scopeOf } from './finished.ts';

@@ -1,7 +1,7 @@
+import { SEAM_TOKENS } from '@mcp-pruner/money/thresholds.ts';
 import { group, list, oneOf, onOff, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
 import { setting } from 'mcp-pruner/config/settings/setting.ts';
 import type { ValuesOf } from 'mcp-pruner/config/settings.ts';
-import { SEAM_TOKENS } from 'mcp-pruner/money/thresholds.ts';
 
 declare module 'mcp-pruner/config/settings.ts' {
   interface Settings extends ValuesOf<typeof seamSettings> {}

@@ -1,5 +1,5 @@
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { CompactionShown } from 'mcp-pruner/core/ports/seams-report.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import { CompactionBook, type ShownRow, type State } from './book.ts';
 import type { SeamsQuery } from './finished.ts';

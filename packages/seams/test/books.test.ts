@@ -1,5 +1,5 @@
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import { edition } from 'mcp-pruner/edition.ts';
-import { Prices } from 'mcp-pruner/money/prices.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
 import { expect, it } from 'vitest';
 import type { SeamsReport } from '../../../src/core/ports/seams-report.ts';

@@ -1,6 +1,6 @@
+import { Prices } from '@mcp-pruner/money/prices.ts';
 import { loadSettings } from 'mcp-pruner/config/load.ts';
 import { edition } from 'mcp-pruner/edition.ts';
-import { Prices } from 'mcp-pruner/money/prices.ts';
 import { describe, expect, it } from 'vitest';
 import { serverLog, sourceFile } from '../../../test/helpers/texts.ts';
 import { FakeProvider, type Piece, type ProviderRules } from '../../ledger/test/fake-provider.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { linesOf } from 'mcp-pruner/base/file-lines.ts';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
+import { linesOf } from '../src/file-lines.ts';
 import { Thread } from '../src/readers/recorded.ts';
 
 async function read(text: string | Buffer, maxLineBytes?: number): Promise<{ lines: string[]; read: number[] }> {

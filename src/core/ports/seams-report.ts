@@ -102,3 +102,13 @@ export interface CompactionsReport {
   /** Number of those that saved more than they cost. */
   readonly paid_back: number;
 }
+
+/** What conversations would have cost, had they been compacted otherwise. */
+export interface ThresholdCost {
+  /** Length in tokens at which clients compact; `seam`: by the provider, where a task ends; `client`: as it was. */
+  readonly tokens: number | 'seam' | 'client';
+  readonly usd: number;
+  /** Part of the bill that is left. */
+  readonly share: number;
+  readonly compactions: number;
+}

@@ -1,3 +1,6 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { priceNotes } from '@mcp-pruner/money/price-notes.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
 import { precedes } from 'mcp-pruner/base/versions.ts';
 import {
@@ -22,9 +25,6 @@ import { hourCacheWords } from 'mcp-pruner/core/miss-causes.ts';
 import { prefixBreakLine } from 'mcp-pruner/core/ports/prefix-breaks.ts';
 import { alarmWords } from 'mcp-pruner/core/saving-alarm.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
-import { priceNotes } from 'mcp-pruner/money/price-notes.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 import type { Dialect } from 'mcp-pruner/wires/dialects/dialect.ts';
 import { claude, FIRST_PARTY, isAsFirstParty } from '../clients/claude.ts';

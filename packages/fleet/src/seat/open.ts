@@ -2,6 +2,8 @@ import type { RequestListener } from 'node:http';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { launchOnce } from '@mcp-pruner/agents/one-shot.ts';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { dollarsOf, type Prices } from '@mcp-pruner/money/prices.ts';
 import { LRUCache } from 'lru-cache';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Guest, PartPlace } from 'mcp-pruner/app/guest.ts';
@@ -11,7 +13,6 @@ import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { IDEMPOTENCY_FLAG } from 'mcp-pruner/mcp/idempotency.ts';
 import { enabledFlags } from 'mcp-pruner/mcp/info.ts';
 import type { Tool, ToolContext, ToolRegistry } from 'mcp-pruner/mcp/tool.ts';
-import { dollarsOf, type Prices } from 'mcp-pruner/money/prices.ts';
 import type { Gatekeeper } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
 import { parsed } from 'mcp-pruner/wires/json/value.ts';
 import { Places } from '../children/places.ts';
@@ -62,7 +63,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Pa
               memoryMb: limits.memory,
               cpuPercent: limits.cpu,
             },
-            costOf: costs(services.prices, clock),
+            costOf: costs(pricesOf(services.settings), clock),
             launch: (agent, request) => {
               const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
               return launchOnce(agent, request, place);

@@ -1,8 +1,8 @@
 import { Ledger, readReport } from '@mcp-pruner/ledger/ledger.ts';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
 import { unprunedFacts, usageFacts } from 'mcp-pruner/proxy/report/ledger-facts.ts';
 import { AnswerReader } from 'mcp-pruner/wires/dialects/answers/reader.ts';
 import type { Dialect } from 'mcp-pruner/wires/dialects/dialect.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { linesOf } from 'mcp-pruner/base/file-lines.ts';
+import { linesOf } from '@mcp-pruner/sessions/file-lines.ts';
 import { type Command, configOption, type Io } from 'mcp-pruner/cli/command.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';

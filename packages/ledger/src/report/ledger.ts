@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { readContexts } from '@mcp-pruner/money/compactions.ts';
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import { errorCode } from 'mcp-pruner/base/causes.ts';
 import { count } from 'mcp-pruner/base/counts.ts';
 import { type Part, part, partAsHtml, rowsAsText } from 'mcp-pruner/cli/columns.ts';
@@ -14,17 +16,15 @@ import { headline, money, moneyColumn, partsOf } from 'mcp-pruner/cli/words.ts';
 import { type ColdStashReport, coldLines } from 'mcp-pruner/core/ports/cold-report.ts';
 import type { ContextReport } from 'mcp-pruner/core/ports/context-report.ts';
 import type { LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
-import type { ConversationsReport } from 'mcp-pruner/core/ports/listed-conversations.ts';
 import { type PrefixBreakReport, prefixBreakLine, prefixBreakLines } from 'mcp-pruner/core/ports/prefix-breaks.ts';
-import { type RepeatReport, repeatLine } from 'mcp-pruner/core/ports/repeat-report.ts';
 import { compactionWords, holdoutWords, type SeamsReport } from 'mcp-pruner/core/ports/seams-report.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
-import { readContexts } from 'mcp-pruner/money/compactions.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
 import { readColdFigures } from '../cold-stash.ts';
+import type { ConversationsReport } from '../conversations-report.ts';
 import { readReport } from '../ledger.ts';
 import { readConversations } from '../listed-conversations.ts';
 import { readPrefixBreaks } from '../prefix-breaks.ts';
+import { type RepeatReport, repeatLine } from '../repeat-report.ts';
 import { readRepeats } from '../repeats.ts';
 import { sinceDayOf } from './since.ts';
 import { reportText } from './text.ts';
@@ -153,7 +153,7 @@ export async function readLedger(call: Call, io: Io, days: number): Promise<Whol
       ...(await readRepeats(ledger, query)),
       prefix_breaks: await readPrefixBreaks(ledger, query),
       ...(await readConversations(ledger, query)),
-      ...(readSeams && (await readSeams(store, settings, prices, period))),
+      ...(readSeams && (await readSeams(store, settings, period))),
     };
   });
 }

@@ -1,8 +1,8 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { fittingName, type Price, ratesFor } from '@mcp-pruner/money/prices.ts';
 import { type Call, type Io, printable, textOption } from 'mcp-pruner/cli/command.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { table, wrapped } from 'mcp-pruner/cli/table.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
-import { fittingName, type Price, ratesFor } from 'mcp-pruner/money/prices.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,3 +1,4 @@
+import { readsOwnLengths } from '@mcp-pruner/agents/own-lengths.ts';
 import { type Call, type Command, configOption, type Io, type Option, UsageError } from 'mcp-pruner/cli/command.ts';
 import { SPENT_BY } from 'mcp-pruner/core/ports/spend.ts';
 import { daysOf } from './since.ts';
@@ -77,7 +78,7 @@ export const report: Command = {
   arguments: { min: 0, max: 0 },
 
   async run(call, io) {
-    (await io.edition.ownLengths())(io.env, io.homeDir);
+    readsOwnLengths(io.env, io.homeDir);
     const view = viewOf(call);
     if (view !== null) return view(call, io);
     return (await import('./ledger.ts')).ledgerView(call, io, daysOf(call, DEFAULT_DAYS));

@@ -1,3 +1,4 @@
+import { readContexts } from '@mcp-pruner/money/compactions.ts';
 import { type Call, type Io, type Paint, painter, printable } from 'mcp-pruner/cli/command.ts';
 import { contextText } from 'mcp-pruner/cli/context-text.ts';
 import { titled } from 'mcp-pruner/cli/conversations.ts';
@@ -5,7 +6,6 @@ import { withStore } from 'mcp-pruner/cli/open-store.ts';
 import { table, wrapped } from 'mcp-pruner/cli/table.ts';
 import type { LedgerSum } from 'mcp-pruner/core/ports/ledger-store.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import { readContexts } from 'mcp-pruner/money/compactions.ts';
 import { wholeNotes } from '../report.ts';
 import { sinceDayOf } from './since.ts';
 

@@ -1,6 +1,6 @@
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import { limitsInRollout } from '@mcp-pruner/money/limits/read-limits.ts';
 import { textHash } from 'mcp-pruner/core/hash.ts';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import { limitsInRollout } from 'mcp-pruner/money/limits/read-limits.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import {
   numberOf,

@@ -1,5 +1,5 @@
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
 import type { ReportedUsage } from 'mcp-pruner/core/ports/request-facts.ts';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
 
 /** A message (or item) of a conversation, in wire form. */
 export interface SessionMessage {

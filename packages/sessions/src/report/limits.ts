@@ -1,7 +1,7 @@
+import { attribute, type Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import { UNITS } from '@mcp-pruner/money/limits/read-limits.ts';
 import { points } from 'mcp-pruner/base/decimals.ts';
 import { groupBy } from 'mcp-pruner/engine/group-by.ts';
-import { attribute, type Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import { UNITS } from 'mcp-pruner/money/limits/read-limits.ts';
 import type { PastLimit } from './past-report.ts';
 
 /** Usage of subscription limits by sessions, per window, from agents' records. */

@@ -1,11 +1,11 @@
+import { type Bill, billOf, entering } from '@mcp-pruner/money/bill.ts';
+import type { Known } from '@mcp-pruner/money/known.ts';
+import { unpricedNotes } from '@mcp-pruner/money/price-notes.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import { markedIn } from 'mcp-pruner/core/decide/own-markers.ts';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
-import { type Bill, billOf, entering } from 'mcp-pruner/money/bill.ts';
-import type { Known } from 'mcp-pruner/money/known.ts';
-import { unpricedNotes } from 'mcp-pruner/money/price-notes.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
-import { pricing } from 'mcp-pruner/money/served-price.ts';
 import type { SessionRequest } from '../readers/recorded.ts';
 import { UsedLines } from '../readers/used-lines.ts';
 import { compactionsOf, type RequestSize } from './compactions.ts';

@@ -1,6 +1,6 @@
 import type { MissCause, TokenCounts } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerTool } from 'mcp-pruner/core/ports/ledger-report.ts';
-import type { ThresholdCost } from 'mcp-pruner/money/thresholds.ts';
+import type { ThresholdCost } from 'mcp-pruner/core/ports/seams-report.ts';
 
 /** Cost of past requests, with and without cuts. Dollars include only models with a price. */
 export interface PastTotals extends TokenCounts {

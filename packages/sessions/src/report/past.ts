@@ -1,8 +1,8 @@
+import type { Reading } from '@mcp-pruner/money/limits/attribution.ts';
+import type { Prices } from '@mcp-pruner/money/prices.ts';
+import { type Leftover, USUAL } from '@mcp-pruner/money/thresholds.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import type { Reading } from 'mcp-pruner/money/limits/attribution.ts';
-import type { Prices } from 'mcp-pruner/money/prices.ts';
-import { type Leftover, USUAL } from 'mcp-pruner/money/thresholds.ts';
 import type { Session, SessionRequest } from '../readers/recorded.ts';
 import { ENOUGH_TOKENS, ownScales, Scales } from '../readers/scale.ts';
 import type { SessionFile } from './found.ts';

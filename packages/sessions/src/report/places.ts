@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { linesOf } from 'mcp-pruner/base/file-lines.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
+import { linesOf } from '../file-lines.ts';
 import { ClaudeSession } from '../readers/claude.ts';
 import { clineCliSession, clineTask } from '../readers/cline.ts';
 import { CodexSession } from '../readers/codex.ts';

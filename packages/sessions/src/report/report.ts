@@ -1,11 +1,11 @@
+import { PESSIMISTIC, USUAL } from '@mcp-pruner/money/thresholds.ts';
 import { SESSION_CHARS } from 'mcp-pruner/base/conversation-ids.ts';
 import { type Call, type Io, painter } from 'mcp-pruner/cli/command.ts';
-import { ProgressBar } from 'mcp-pruner/cli/progress.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import { textHash } from 'mcp-pruner/core/hash.ts';
-import { PESSIMISTIC, USUAL } from 'mcp-pruner/money/thresholds.ts';
 import { knownSessions } from 'mcp-pruner/store/known-names.ts';
+import { ProgressBar } from '../progress.ts';
 import { sessionFiles } from './places.ts';
 import { shareText } from './share.ts';
 import { nothingText, sessionsText } from './text.ts';
@@ -21,7 +21,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
   const files = sessionFiles(io.homeDir, sinceMs);
   const { settings } = readSettings(call, io);
   const [{ pricesOf }, { Past }] = await Promise.all([
-    import('mcp-pruner/money/installed-prices.ts'),
+    import('@mcp-pruner/money/installed-prices.ts'),
     import('./past.ts'),
   ]);
   const bar = new ProgressBar(io.errIsTerminal === true ? io.err : null, files.length);

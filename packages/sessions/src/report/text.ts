@@ -3,7 +3,7 @@ import { type Paint, printable } from 'mcp-pruner/cli/command.ts';
 import { table, wrap } from 'mcp-pruner/cli/table.ts';
 import { money, percent } from 'mcp-pruner/cli/words.ts';
 import type { MissCause } from 'mcp-pruner/core/ports/ledger.ts';
-import type { ThresholdCost } from 'mcp-pruner/money/thresholds.ts';
+import type { ThresholdCost } from 'mcp-pruner/core/ports/seams-report.ts';
 import { limitLines } from './limits.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
 import { PLACES } from './places.ts';

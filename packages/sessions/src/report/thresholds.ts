@@ -1,7 +1,8 @@
+import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
+import { USUAL } from '@mcp-pruner/money/thresholds.ts';
 import type { Io } from 'mcp-pruner/cli/command.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
-import { pricesOf } from 'mcp-pruner/money/installed-prices.ts';
-import { type ThresholdCost, USUAL } from 'mcp-pruner/money/thresholds.ts';
+import type { ThresholdCost } from 'mcp-pruner/core/ports/seams-report.ts';
 import { sessionFiles } from './places.ts';
 import { WhatIf } from './what-if.ts';
 

@@ -1,6 +1,6 @@
-import { countsOf } from 'mcp-pruner/money/bill.ts';
-import { inputOf, type Prices } from 'mcp-pruner/money/prices.ts';
-import { pricing } from 'mcp-pruner/money/served-price.ts';
+import { countsOf } from '@mcp-pruner/money/bill.ts';
+import { inputOf, type Prices } from '@mcp-pruner/money/prices.ts';
+import { pricing } from '@mcp-pruner/money/served-price.ts';
 import {
   billed,
   type CompactionRule,
@@ -10,8 +10,8 @@ import {
   SEAM_TOKENS,
   simulate,
   THRESHOLDS,
-  type ThresholdCost,
-} from 'mcp-pruner/money/thresholds.ts';
+} from '@mcp-pruner/money/thresholds.ts';
+import type { ThresholdCost } from 'mcp-pruner/core/ports/seams-report.ts';
 import { field, parsed } from 'mcp-pruner/wires/json/value.ts';
 import { findFileBlocks, ownWords } from 'mcp-pruner/wires/transcript/file-blocks.ts';
 import type { SessionMessage, SessionRequest } from '../readers/recorded.ts';

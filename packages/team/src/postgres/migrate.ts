@@ -7,9 +7,9 @@ import {
   UPGRADED_VERSION,
   upgrade,
 } from 'mcp-pruner/store/schema/migrations.ts';
-import { postgresPart, postgresSchema, postgresUpgrade } from 'mcp-pruner/store/schema/postgres.ts';
 import { postgresDefinitions } from 'mcp-pruner/store/sql/common-sql.ts';
 import type { ClientBase } from 'pg';
+import { postgresPart, postgresSchema, postgresUpgrade } from './schema/postgres.ts';
 
 const migrations: readonly Migration[] = [
   { version: FIRST_VERSION, worksWith: FIRST_VERSION, sql: postgresSchema },
