@@ -110,10 +110,10 @@ export class OwnRecordsFile implements OwnRecords {
   async #write(): Promise<void> {
     const messages = [...this.#waiting.values()];
     if (messages.length === 0) return;
-    const epoch = this.#options.shared.epoch(); // changes after deletions
-    if (epoch !== this.#epoch) setImmediate(() => void this.erase());
-    this.#epoch = epoch;
     try {
+      const epoch = this.#options.shared.epoch(); // changes after deletions
+      if (epoch !== this.#epoch) setImmediate(() => void this.erase());
+      this.#epoch = epoch;
       const file = await this.#opened();
       await writeInParts(messages, async (some) => {
         await file.commit({ decisions: [], touch: [], sent: [...some] }, 0);

@@ -6,7 +6,7 @@ import type { Store } from '../../src/core/ports.ts';
 import { RefusedConversations } from '../../src/core/request/provider-verdicts.ts';
 import type { IncomingRequest } from '../../src/core/request/request.ts';
 import { HistoryUnknown } from '../../src/core/sent/history-unknown.ts';
-import type { OwnRecords } from '../../src/core/sent/records.ts';
+import { type OwnRecords, wholeRecord } from '../../src/core/sent/records.ts';
 import { ShortTools } from '../../src/core/sent/short-tools.ts';
 import { StoreUnavailable } from '../../src/errors/errors.ts';
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
@@ -207,6 +207,30 @@ describe.each([
     expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
     expect(store.waiting).toBe(0);
   });
+});
+
+it('a record of sent messages that comes after the database has closed is reported, and the process goes on', async () => {
+  const file = openStore();
+  const failures: string[] = [];
+  const own = new OwnRecordsFile({
+    ...{
+      open: async () => ({ ...fileOf(file), sql: file.sql, close: async () => {} }),
+      shared: {
+        sql: file.sql,
+        ready: async () => {},
+        epoch: () => {
+          throw new StoreUnavailable('closed');
+        },
+      },
+      ttlMs: 1,
+      behind: new WriteBehind(),
+      clock: { nowMs: () => 0 },
+    },
+    onFailure: (reason) => failures.push(reason),
+  });
+  own.add([wholeRecord('p1')]);
+  await own.close();
+  expect(failures).toEqual(['past_not_noted']);
 });
 
 describe('a request whose bound history is only in a store that stays locked', () => {
