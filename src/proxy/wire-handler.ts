@@ -106,8 +106,10 @@ export class WireHandler {
     if (seams && asksForSeams(req)) return;
     const toll = tolls.get(req);
     const lend = lenders.get(req);
-    if ((toll === undefined && tapOf(res)) || (lend === undefined && isMasked(res))) return;
-    heads.add(req, { context, to, options: this.#options, isOff, renew: door?.renew, toll, lend });
+    const charge = door?.charge;
+    if (toll && charge) return; // an exchange reserves once
+    if ((!toll && !charge && tapOf(res)) || (lend === undefined && isMasked(res))) return;
+    heads.add(req, { context, to, options: this.#options, isOff, renew: door?.renew, charge, toll, lend });
   }
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {

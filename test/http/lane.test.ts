@@ -44,10 +44,15 @@ function answers() {
   });
 }
 
+/** Tokens of the answers to all turns. */
+const TOKENS = 5 * 907 + 1 + 2 + 3 + 4;
+
 /** What a server is set up with. */
 interface Variant {
   readonly env?: Record<string, string>;
   readonly project?: readonly string[];
+  /** Limits of the key with which the requests come. */
+  readonly key?: readonly string[];
   /** Encodes the bodies, with its name in `content-encoding`. */
   readonly encoding?: keyof typeof ENCODERS;
 }
@@ -62,6 +67,14 @@ async function setProject(proxy: TestProxy, args: readonly string[]): Promise<vo
   await pause(1_000);
 }
 
+/** Makes a key, and returns the header with it. */
+async function keyHeader({ dbPath }: TestProxy, limits: readonly string[]): Promise<Record<string, string>> {
+  const env = { MCP_PRUNER_DB_PATH: dbPath };
+  const args = ['keys', 'create', '--name', 'ci', '--project', '*', ...limits];
+  const { out } = await run(args, { env, clock: { nowMs: () => Date.now() } });
+  return { 'x-mcp-pruner-key': out.trim() };
+}
+
 /** How often the pipeline decided about a request from now on. */
 function decided(): () => number {
   const rewrite = vi.spyOn(RequestPipeline.prototype, 'rewrite');
@@ -70,34 +83,41 @@ function decided(): () => number {
 }
 
 /** Plays the turns, and returns everything that anyone may see of them. */
-async function played(headers: Record<string, string>, setUp: Variant = {}) {
+async function played(more: Record<string, string>, setUp: Variant = {}) {
   const upstream = await answers();
   const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CORRECTIONS: '', ...setUp.env } });
   if (setUp.project) await setProject(proxy, setUp.project);
+  const headers = { ...more, ...(setUp.key && (await keyHeader(proxy, setUp.key))) };
   const calls = decided();
   const handle = vi.spyOn(WireHandler.prototype, 'handle').mockClear();
   const saved: (string | null)[] = [];
   const { encoding } = setUp;
   const encoded = (body: Buffer): Buffer => (encoding ? ENCODERS[encoding](body) : body);
   for (const messages of turns()) {
-    const more: Record<string, string> = encoding ? { 'content-encoding': encoding } : {};
-    const answer = await proxy.chat(encoded(chatBody(messages)), { ...headers, ...more });
+    const named: Record<string, string> = encoding ? { 'content-encoding': encoding } : {};
+    const answer = await proxy.chat(encoded(chatBody(messages)), { ...headers, ...named });
     await answer.text();
     saved.push(answer.headers.get('x-mcp-pruner-tokens-saved'));
   }
   const lines = await proxy.requestLines(5);
   const metrics = await until(async () => {
-    const page = await (await fetch(`${proxy.url}/metrics`)).text();
+    const page = await (await fetch(`${proxy.url}/metrics`, { headers })).text();
     return page.includes('mcp_pruner_dollars_total{') && page.includes('ledger_queued_requests 0') && page;
   });
-  await proxy.stop();
   const store = openStore(proxy.dbPath);
+  const tokens = await until(async () => {
+    const counted = await (await store.keys()).counted();
+    const used = counted.flatMap(({ span, used }) => (span === 'day' ? [used] : []));
+    return (setUp.key === undefined || used[0] === TOKENS) && used;
+  });
+  await proxy.stop();
   const [conversation] = await store.ledger.conversations({ sinceMs: 0, limit: 9 });
   const billed = await store.ledger.turns({ conversationId: conversation?.conversationId ?? '', limit: 99 });
   const sums = await store.ledger.sums({ sinceDay: '2000-01-01' });
   const events = await store.events({ fromSeq: 0, limit: 999 });
   return {
     calls: calls(),
+    tokens,
     handled: handle.mock.calls.length,
     bodies: upstream.requests.map(({ body }) => body.toString('latin1')),
     heads: upstream.requests.map(({ headers: { authorization, 'content-encoding': encoding } }) => [
@@ -115,7 +135,12 @@ async function played(headers: Record<string, string>, setUp: Variant = {}) {
 
 /** What was reported, whatever was reported first: reports that wait for a meter may overtake each other. */
 function inOrder(reported: readonly object[]): string[] {
-  return reported.map((one) => JSON.stringify(one)).sort();
+  return reported.map((one) => withoutKey(JSON.stringify(one))).sort();
+}
+
+/** Without the name of a key, which is made anew for each server. */
+function withoutKey(text: string): string {
+  return text.replaceAll(/key_\w{12}/g, 'key');
 }
 
 /** Expects that two servers have forwarded, logged, billed and counted the same. */
@@ -125,17 +150,19 @@ function expectSame(lane: Awaited<ReturnType<typeof played>>, usual: typeof lane
   expect(lane.saved).toEqual(usual.saved);
   const plain = (line: object) => Object.entries(line).filter(([field]) => !/^(?:time|requestId|.*Ms)$/.test(field));
   expect(inOrder(lane.lines.map(plain))).toEqual(inOrder(usual.lines.map(plain)));
-  const bills = (of: typeof lane) => of.billed.map(({ requestId: _id, atMs: _at, ...bill }) => bill);
+  const bills = (of: typeof lane) =>
+    of.billed.map(({ requestId: _id, atMs: _at, ...bill }) => withoutKey(JSON.stringify(bill)));
   expect(bills(lane)).toHaveLength(5);
   expect(bills(lane)).toEqual(bills(usual));
   const withoutDeviation = (of: typeof lane) =>
     of.sums.map(({ value, ...sum }) => ({ ...sum, value: value.toFixed(9) }));
-  expect(withoutDeviation(lane)).toEqual(withoutDeviation(usual));
+  expect(inOrder(withoutDeviation(lane))).toEqual(inOrder(withoutDeviation(usual)));
+  expect(lane.tokens).toEqual(usual.tokens);
   const happened = (of: typeof lane) =>
     of.events.map(({ kind, payload: { total_ms: _ms, ...payload } }) => [kind, payload]);
   expect(inOrder(happened(lane))).toEqual(inOrder(happened(usual)));
   const counted = ({ metrics }: typeof lane) =>
-    metrics
+    withoutKey(metrics)
       .split('\n')
       .filter((line) =>
         /^mcp_pruner_(?:requests|dollars|tokens|provider|prunes|candidates|fallbacks|first_byte_seconds_count)/.test(
@@ -173,6 +200,13 @@ describe('a request in which nothing is to be decided', () => {
     ['counts against a budget of its project', { project: ['--dollars-per-month', '50'] }],
     ['belongs to a project with a control group', { project: ['--holdout', '0.0001'] }],
     ['is compressed, and counts against a budget', { project: ['--dollars-per-month', '50'], encoding: 'gzip' }],
+    [
+      'counts against the limits of its key',
+      {
+        env: { MCP_PRUNER_REQUIRE_KEY: 'true' },
+        key: ['--requests-per-minute', '1000', '--tokens-per-day', '1000000'],
+      },
+    ],
     ['gets the key of the server', { env: { MCP_PRUNER_UPSTREAM_API_KEY: 'sk-own' } }],
     ['is on a wire without summaries, while they are on', { env: { MCP_PRUNER_SEAMS: 'on' } }],
   ])('leaves behind the same if it %s', async (_what, variant) => {

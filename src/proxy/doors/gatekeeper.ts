@@ -37,11 +37,19 @@ interface Admission {
   readonly keyId: string;
   readonly viewer: Viewer;
   /**
-   * Admits another request with the same head, and says whether it may. Absent if each request has to be counted, or
-   * judged by more than its head.
+   * Admits another request with the same head, and says whether it may. Absent if each request is judged by more than
+   * its head.
    */
   readonly renew?: () => boolean;
+  /** Counts such a request against the limits of the key. Absent if it has none. */
+  readonly charge?: Charge | undefined;
 }
+
+/**
+ * Counts a request against the limits of its key; `null` if it is over one, and was answered. Never rejects. The result
+ * is to be called with the tokens that the exchange has used.
+ */
+export type Charge = (req: IncomingMessage, res: ServerResponse) => Promise<((tokens: number) => void) | null>;
 
 /** Requests admitted with a key, or for a signed-in user. */
 export const admitted = new WeakMap<IncomingMessage, Admission>();

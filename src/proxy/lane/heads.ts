@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BoundedMap } from '../../base/bounded-map.ts';
+import type { Charge } from '../doors/gatekeeper.ts';
 import type { Toll } from '../doors/meter.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
@@ -16,6 +17,8 @@ export interface Admission {
   readonly isOff: boolean;
   /** Asks the door of access keys again; absent if no key admitted the request. */
   readonly renew: (() => boolean) | undefined;
+  /** Counts against the limits of the key; absent if it has none. */
+  readonly charge: Charge | undefined;
   /** Reserves dollars in the budgets of the key and the project; absent without a budget. */
   readonly toll: Toll | undefined;
   /** Adds the proxy's own provider key; absent if the client has one. */

@@ -9,6 +9,7 @@ import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 import { type MeasuredUsage, measuredBy } from '../doors/exchange-usage.ts';
+import type { Charge } from '../doors/gatekeeper.ts';
 import type { Meter } from '../doors/meter.ts';
 import { AnswerTap } from '../report/answer-tap.ts';
 import { headerIn, ownFields, requestHeaders } from '../upstream/headers.ts';
@@ -129,6 +130,8 @@ export class LaneExchange implements UpstreamRequest {
   /** Releases the memory of a decoded body. */
   #releaseDecoded: (() => void) | null = null;
   #endOfRun: (() => void) | null = null;
+  /** Set if its tokens may count against the limits of a key. */
+  #settle: ((tokens: number) => void) | null = null;
   #tap: AnswerTap | null = null;
   /** The answer as far as it arrived, if it is short and not encoded. */
   #kept: Buffer | null = null;
@@ -218,7 +221,7 @@ export class LaneExchange implements UpstreamRequest {
    * @returns `false` if the request has to go the usual way
    */
   #serve(body: Buffer, plain: Buffer): boolean {
-    const { context, isOff, to } = this.admission;
+    const { context, isOff } = this.admission;
     const { newRequestId, begin } = this.#lane.options;
     const beganAt = performance.now();
     this.requestId = newRequestId();
@@ -237,8 +240,16 @@ export class LaneExchange implements UpstreamRequest {
     this.passed = passed;
     if (context.run !== '') this.#endOfRun = begin(context.run);
     this.#lane.inProgress++;
-    to.upstream.send(this, this.#res);
+    if (this.admission.charge) void this.#charge(this.admission.charge);
+    else this.admission.to.upstream.send(this, this.#res);
     return true;
+  }
+
+  /** Sends the request if the key has room for it. Never rejects. */
+  async #charge(charge: Charge): Promise<void> {
+    this.#settle = await charge(this.#req, this.#res);
+    if (this.#settle === null) this.#finish();
+    else this.admission.to.upstream.send(this, this.#res);
   }
 
   /** Reserves dollars in the request's budgets, if it has any. */
@@ -275,7 +286,7 @@ export class LaneExchange implements UpstreamRequest {
     this.firstByteMs = performance.now() - this.startedAt;
     const encoding = headerIn(fields, 'content-encoding');
     const length = Number(headerIn(fields, 'content-length') || Number.NaN);
-    if (encoding !== '' || !(length <= MAX_KEPT_BYTES) || this.meter !== null) {
+    if (encoding !== '' || !(length <= MAX_KEPT_BYTES) || this.meter !== null || this.#settle !== null) {
       this.#tap = new AnswerTap();
       this.#tap.head(encoding);
     }
@@ -293,13 +304,19 @@ export class LaneExchange implements UpstreamRequest {
     this.end = end;
     this.atMs = clock.nowMs();
     this.totalMs = performance.now() - this.startedAt;
+    this.#finish();
+    if (this.meter) void this.meter.close(end.status);
+    const settle = this.#settle;
+    if (settle) void this.measured(this.bytesIn).then(({ tokensIn, tokensOut }) => settle(tokensIn + tokensOut));
+    ring.add(this);
+  }
+
+  #finish(): void {
     this.headers = [];
     this.body = null;
     this.#release();
     this.#lane.inProgress--;
     this.#endOfRun?.();
-    if (this.meter) void this.meter.close(end.status);
-    ring.add(this);
   }
 
   /** Bytes of bodies that the record holds. */

@@ -1,13 +1,19 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import { asksModel, watchOf } from 'mcp-pruner/proxy/doors/exchange-usage.ts';
-import { admitted, type IncomingContext, ownAdmissions, pathOf } from 'mcp-pruner/proxy/doors/gatekeeper.ts';
+import {
+  admitted,
+  type Charge,
+  type IncomingContext,
+  ownAdmissions,
+  pathOf,
+} from 'mcp-pruner/proxy/doors/gatekeeper.ts';
 import { projectNamed } from 'mcp-pruner/proxy/request-context.ts';
 import { sendError } from 'mcp-pruner/proxy/send-error.ts';
 import type { Destinations } from 'mcp-pruner/proxy/upstream/destinations.ts';
 import { discardUpload } from 'mcp-pruner/proxy/upstream/unread-upload.ts';
-import type { Admitted, Counted, KeyRefusal, OverLimit } from '../admission.ts';
+import type { Admitted, KeyRefusal, OverLimit } from '../admission.ts';
 import { keyError } from '../errors.ts';
 import type { Gate } from '../gate.ts';
 import type { Identities } from '../identity.ts';
@@ -91,9 +97,10 @@ export class KeyDoor {
     if (typeof found === 'string') this.#refuse(coming, found);
     else {
       const { keyId, viewer, limited } = found;
-      const isSteady = limited === 'no' && !this.#options.identities && !keyId.startsWith(USER);
+      const isSteady = !this.#options.identities && !keyId.startsWith(USER);
       const renew = (): boolean => this.#options.gate.renew(keyId);
-      admitted.set(coming.req, isSteady ? { keyId, viewer, renew } : found);
+      const charge: Charge | undefined = limited === 'no' ? undefined : (req, res) => this.#charge(req, res, found);
+      admitted.set(coming.req, isSteady ? { keyId, viewer, renew, charge } : found);
       this.#withinLimits(coming, found);
     }
   }
@@ -106,15 +113,7 @@ export class KeyDoor {
     }
     // a key's limits are enforced per request, and a WebSocket would bypass them
     else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
-    else {
-      this.#count(coming, by).then(
-        (taken) => ('code' in taken ? this.#refuse(coming, taken.code, by.keyId, taken.retryAfterS) : next()),
-        (cause: unknown) => {
-          this.#options.onFailure('internal_error', cause);
-          next();
-        },
-      );
-    }
+    else void this.#count(coming, by);
   }
 
   #follow(socket: Socket, keyId: string): void {
@@ -127,19 +126,27 @@ export class KeyDoor {
     for (const [socket, keyId] of this.#sockets) if (this.#options.gate.known(keyId) === null) socket.destroy();
   }
 
-  /** Counts a request; its tokens are counted after the answer. */
-  async #count({ req, answer }: IncomingContext, by: Admitted): Promise<OverLimit | Counted> {
-    const { gate } = this.#options;
-    const asks = req.method === 'POST' && asksModel(pathOf(req));
-    const estimated = Math.max(1, Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN));
-    const taken = await gate.take(by, asks ? estimated : 0);
-    if ('code' in taken || by.limited !== 'tokens' || !asks) return taken;
+  /** Counts a request; its tokens are counted after the answer. Never rejects. */
+  async #count({ req, answer, next }: IncomingContext, by: Admitted): Promise<void> {
     const res = answer();
-    const usage = watchOf(req, res);
-    res.once('close', () => {
-      void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, taken, tokensIn + tokensOut));
-    });
-    return taken;
+    const settle = await this.#charge(req, res, by);
+    if (settle === null) return;
+    if (by.limited === 'tokens' && asks(req)) {
+      const usage = watchOf(req, res);
+      res.once('close', () => void usage.total().then(({ tokensIn, tokensOut }) => settle(tokensIn + tokensOut)));
+    }
+    next();
+  }
+
+  /** See `Charge`. */
+  async #charge(req: IncomingMessage, res: ServerResponse, by: Admitted): ReturnType<Charge> {
+    const { gate } = this.#options;
+    const estimated = Math.max(1, Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN));
+    const isCounted = by.limited === 'tokens' && asks(req);
+    const taken = await gate.take(by, asks(req) ? estimated : 0);
+    if (!('code' in taken)) return (tokens) => isCounted && void gate.settle(by, taken, tokens);
+    this.#refuse({ req, answer: () => res }, taken.code, by.keyId, taken.retryAfterS);
+    return null;
   }
 
   /** Whether a path is in a list; paths claimed by a wire always lead to a model. */
@@ -147,7 +154,12 @@ export class KeyDoor {
     return paths.test(pathOf(req)) && !this.#options.destinations.routeOf(req)?.operation;
   }
 
-  #refuse({ req, answer }: IncomingContext, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
+  #refuse(
+    { req, answer }: Pick<IncomingContext, 'req' | 'answer'>,
+    code: Refused,
+    keyId: string | null = null,
+    retryAfterS = 0,
+  ): void {
     const { gate, destinations } = this.#options;
     if (code !== 'upgrade_refused') gate.refused(code, keyId);
     const res = answer();
@@ -162,6 +174,11 @@ export class KeyDoor {
     );
     discardUpload(req);
   }
+}
+
+/** Whether a request asks a model. */
+function asks(req: IncomingMessage): boolean {
+  return req.method === 'POST' && asksModel(pathOf(req));
 }
 
 /** Removes headers from a request, so that they are neither trusted nor forwarded. */
