@@ -286,14 +286,26 @@ class WireExchange {
 
   /** @param plain - the decoded body */
   async #pruneAndForward(original: Buffer, plain: Buffer): Promise<void> {
-    const { dialect } = this.#options;
+    if (this.#isShadow && this.#options.dialect.verifiesHistory === 'never')
+      return this.#forwardAndLook(original, plain);
     const { rewritten, changed, dryRun, retry } = await this.#prune(plain);
     if (retry) return this.#askToRetry();
-    if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
-    if (rewritten === null || (this.#isShadow && dialect.verifiesHistory === 'never')) {
-      return this.#reporter.report(rewritten, true, await this.#send(original, [], [], rewritten));
+    if (rewritten === null) {
+      [this.#reporter.asked] = askedIn(plain).models;
+      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
     }
     return this.#sendOrResend(original, plain, { rewritten, changed, dryRun });
+  }
+
+  /** Forwards a request unchanged at once, and finds out meanwhile what would be cut. */
+  async #forwardAndLook(original: Buffer, plain: Buffer): Promise<void> {
+    const sending = this.#send(original, [], [], null);
+    const looking = this.#prune(plain).then(({ rewritten }) => {
+      if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
+      return rewritten;
+    });
+    this.#reporter.reportLater(looking, await sending);
+    await looking; // until then, the bodies stay in memory
   }
 
   /** Sends a request, and resends it once in another form if the provider refuses it. */

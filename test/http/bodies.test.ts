@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { chatBody, contentAt, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
@@ -218,6 +219,29 @@ describe('pruning is off', () => {
         })
       ).error?.code,
     ).toBe(-32004);
+  });
+
+  it('in shadow mode, before it is known what would be saved, which is reported even if the server stops', async () => {
+    const proxy = await startProxy(await startUpstream(), { env: { MCP_PRUNER_MODE: 'shadow' } });
+    const { rewriteDry } = RequestPipeline.prototype;
+    let look = (): void => {};
+    const mayLook = new Promise<void>((resolve) => {
+      look = resolve;
+    });
+    vi.spyOn(RequestPipeline.prototype, 'rewriteDry').mockImplementation(async function (
+      this: RequestPipeline,
+      request,
+    ) {
+      await mayLook;
+      return rewriteDry.call(this, request);
+    });
+    await (await proxy.chat(BODY)).text();
+    const stopped = proxy.stop();
+    look();
+    await stopped;
+    const [line] = await proxy.requestLines(1);
+    expect(line).toMatchObject({ shadow: true, pruned: 1, status: 200 });
+    expect(line?.fallbacks).toBeUndefined();
   });
 
   it('until shadow mode ends, and then makes the same decisions', async () => {

@@ -69,12 +69,44 @@ export class ExchangeReporter {
 
   /** Records the time of the answer's head. Only the first call counts. */
   answered(): void {
-    this.#firstByteMs ??= performance.now() - this.#startedAt;
+    this.#firstByteMs ??= this.#elapsedMs;
   }
 
   /** Reports the request. Never throws. */
   report(rewritten: RewrittenRequest | null, forwardedOriginal: boolean, exchange: Exchange): void {
-    const { req, context } = this.#request;
+    const known = this.#unread(rewritten, forwardedOriginal, exchange, this.#elapsedMs);
+    this.#add(() => this.#withAnswer(known));
+  }
+
+  /**
+   * Like `report`, for a request that was forwarded unchanged before it was known what would be cut.
+   *
+   * @param looking - never rejects
+   */
+  reportLater(looking: Promise<RewrittenRequest | null>, exchange: Exchange): void {
+    const totalMs = this.#elapsedMs;
+    this.#add(async () => this.#withAnswer(this.#unread(await looking, true, exchange, totalMs)));
+  }
+
+  get #elapsedMs(): number {
+    return performance.now() - this.#startedAt;
+  }
+
+  #add(make: () => RequestReport | Promise<RequestReport>): void {
+    const { onReport, onFailure } = this.#options;
+    try {
+      onReport(make, this.bytesIn);
+    } catch (cause) {
+      onFailure('not_reported', cause, { requestId: this.#request.context.requestId });
+    }
+  }
+
+  #unread(
+    rewritten: RewrittenRequest | null,
+    forwardedOriginal: boolean,
+    exchange: Exchange,
+    totalMs: number,
+  ): UnreadReport {
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     if (rewritten !== null && writesMarker(rewritten)) this.fallbacks.push('marker_written' satisfies FallbackCode);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
@@ -86,7 +118,7 @@ export class ExchangeReporter {
       fallbacks: this.fallbacks,
       pruneMs: this.pruneMs,
       firstByteMs: this.#firstByteMs,
-      totalMs: performance.now() - this.#startedAt,
+      totalMs,
       status: exchange.status,
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
@@ -96,19 +128,14 @@ export class ExchangeReporter {
       ...this.#content(rewritten),
     };
     this.#trace(known, rewritten);
-    const { tap } = this;
-    const meter = meters.get(req);
-    const make = (): RequestReport | Promise<RequestReport> => {
-      const answer = tap.end();
-      if (meter) return Promise.resolve(answer).then((later) => meteredReport(withAnswer(known, later), meter));
-      return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
-    };
-    const { onReport, onFailure } = this.#options;
-    try {
-      onReport(make, this.bytesIn);
-    } catch (cause) {
-      onFailure('not_reported', cause, { requestId: context.requestId });
-    }
+    return known;
+  }
+
+  #withAnswer(known: UnreadReport): RequestReport | Promise<RequestReport> {
+    const meter = meters.get(this.#request.req);
+    const answer = this.tap.end();
+    if (meter) return Promise.resolve(answer).then((later) => meteredReport(withAnswer(known, later), meter));
+    return answer instanceof Promise ? answer.then((later) => withAnswer(known, later)) : withAnswer(known, answer);
   }
 
   /** Records a successful model answer. Never rejects. */
