@@ -11,6 +11,8 @@ import { until } from '../helpers/until.ts';
 import { dial, freePort, send, startRawServer, type WireAnswer } from '../helpers/wire.ts';
 
 const BODY = chatBody(oneResult(serverLog(200)));
+/** Longest pause in an answer: many times that of an upstream that goes on streaming on a busy machine. */
+const LIMIT_MS = 1_000;
 
 /** The two ways through: what is pruned, and what is passed on as it is. */
 const routes = [
@@ -100,13 +102,14 @@ describe.each(routes)('an upstream behind %s', (_name, path) => {
   it('that keeps streaming is never timed out', async () => {
     const upstream = await startUpstream(async (_request, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' });
-      for (let i = 0; i < 12; i++) {
-        res.write(event(`${i}`));
-        await new Promise((resolve) => setTimeout(resolve, 100));
+      const endMs = performance.now() + 2 * LIMIT_MS;
+      while (performance.now() < endMs) {
+        res.write(event('and'));
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
       res.end(lastEvents());
     });
-    const env = { MCP_PRUNER_UPSTREAM_TIMEOUT_MS: '400' };
+    const env = { MCP_PRUNER_UPSTREAM_TIMEOUT_MS: String(LIMIT_MS) };
     const answer = await ask(await startProxy(upstream, { env }), path);
     expect(answer.body.toString('utf8')).toContain('[DONE]');
   });

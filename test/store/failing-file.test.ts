@@ -22,8 +22,8 @@ beforeAll(() => void compiled('cli.js'), 120_000);
 const isLong = process.env.MCP_PRUNER_TEST_LONG === 'true';
 /** How many calls of a session, and of a server's life, fail in the short run; each life starts a process. */
 const SOME = { session: { read: 1, write: 2, sync: 1 }, life: { read: 1, write: 1, sync: 1 } };
-/** The short run tries whole lives with the setting that makes all three kinds of calls. */
-const LIVES = isLong ? ['normal', 'full'] : ['full'];
+/** The short run has the setting that makes all three kinds of calls. */
+const SYNCS = isLong ? ['normal', 'full'] : ['full'];
 /** A request is sent again so often while the proxy asks for it. */
 const ATTEMPTS = 100;
 /** No call comes after this one. */
@@ -176,7 +176,7 @@ describe.skipIf(!canCompile)('a store whose file fails at any system call', () =
     return { upstream, faults, sessions, newSession, start, expectAllWell };
   }
 
-  it.each(['normal', 'full'])(
+  it.each(SYNCS)(
     'breaks no session of a running server, and loses no line (STORE_SYNC=%s)',
     async (sync) => {
       const { upstream, faults, sessions, newSession, start, expectAllWell } = await setUp(sync);
@@ -207,7 +207,7 @@ describe.skipIf(!canCompile)('a store whose file fails at any system call', () =
     1_200_000,
   );
 
-  it.each(LIVES)(
+  it.each(SYNCS)(
     'may fail once anywhere in the life of a server, which goes on and logs the cause (STORE_SYNC=%s)',
     async (sync) => {
       const { faults, sessions, newSession, start, expectAllWell } = await setUp(sync);

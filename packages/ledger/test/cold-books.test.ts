@@ -165,11 +165,8 @@ function expectBooked({ billed, report }: Booked, without: number, grossWithout:
 }
 
 describe('stashed old results', () => {
-  it.each([
-    ['five minutes', 5],
-    ['an hour, so that the first pause is guessed wrongly', 60],
-  ])('are booked beside cuts if the provider keeps caches for %s', async (_, minutes) => {
-    const [wire, rules] = [WIRES.chat as WireForm, { ...AUTOMATIC, lifetimeMs: minutes * MINUTE }];
+  it('are booked beside cuts, as they were estimated without being put aside', async () => {
+    const [wire, rules] = [WIRES.chat as WireForm, { ...AUTOMATIC, lifetimeMs: 5 * MINUTE }];
     const [on, off, measured] = [
       await play({ wire, rules, setting: 'on' }),
       await play({ wire, rules, setting: 'off' }),
@@ -184,9 +181,18 @@ describe('stashed old results', () => {
     expect(Math.abs(measured.report.cold_stash.usd - usd)).toBeLessThan(CENT);
   });
 
-  it.each(['responses', 'generateContent'])('are booked on %s', async (name) => {
+  it.each([
+    ['responses', 'five minutes', 5],
+    ['generateContent', 'five minutes', 5],
+    ['chat', 'an hour, so that the first pause is guessed wrongly', 60],
+  ])('are booked on %s if the provider keeps caches for %s', async (name, _, minutes) => {
     const wire = WIRES[name] as WireForm;
-    const on = await play({ wire, rules: { ...AUTOMATIC, lifetimeMs: 5 * MINUTE }, setting: 'on', minChars: 1e6 });
+    const on = await play({
+      wire,
+      rules: { ...AUTOMATIC, lifetimeMs: minutes * MINUTE },
+      setting: 'on',
+      minChars: 1e6,
+    });
     expectBooked(on, on.whole, 0);
   });
 });
