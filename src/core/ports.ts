@@ -211,6 +211,11 @@ export interface Store {
   /** Decisions by key; unknown and expired keys are absent from the map. */
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>>;
   /**
+   * Compresses the originals of a batch before it is written. Answers like `lookUp`, but never fails. Absent if the store
+   * ignores compressed originals.
+   */
+  pack?(batch: StoreBatch): StoreBatch | Promise<StoreBatch>;
+  /**
    * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer. Answers like `lookUp`.
    *
    * Never changes existing rows.

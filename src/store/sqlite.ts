@@ -24,7 +24,7 @@ import { ScanThread } from './sqlite/scan-thread.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
 import type { Tables } from './sqlite/tables.ts';
-import { intactText } from './text-codec.ts';
+import { intactText, withPackedTexts } from './text-codec.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** Database file, or `:memory:`. A missing folder is created. */
@@ -187,6 +187,10 @@ class FileStore extends CommonStore implements SqliteStore {
 
   lookUp(query: LookUp): LookedUp | Promise<LookedUp> {
     return this.#access.readOnce((tables, nowMs) => lookUpIn(tables, query, this.#access, nowMs));
+  }
+
+  pack(batch: StoreBatch): StoreBatch | Promise<StoreBatch> {
+    return withPackedTexts(batch);
   }
 
   commit(batch: StoreBatch, waitMs: number): Committed | Promise<Committed> {

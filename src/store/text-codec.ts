@@ -8,7 +8,7 @@ import {
   inflateRawSync,
   type ZlibOptions,
 } from 'node:zlib';
-import type { PackedText } from '../core/ports.ts';
+import type { NewDecision, PackedText, StoreBatch } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors/errors.ts';
 
 const compress = promisify<Buffer, ZlibOptions, Buffer>(deflateRaw);
@@ -61,6 +61,32 @@ export type PackedBytes = Pick<StoredText, 'packing' | 'data'>;
 /** Compresses on the thread pool. */
 export async function packBytes(data: Buffer): Promise<PackedBytes> {
   return smaller(data, await compress(data, LEVEL));
+}
+
+/** Texts of up to this size together are compressed on this thread: a third of a millisecond. */
+const PACK_INLINE_CHARS = 32_768;
+
+/**
+ * Compresses the originals of cuts before they are stored. Compressed later, each would be written twice and read back
+ * once, and the file would keep the size of the plain texts. Returns a promise only for large texts; it never rejects.
+ */
+export function withPackedTexts(batch: StoreBatch): StoreBatch | Promise<StoreBatch> {
+  const isOpen = ({ decision, text, packed }: NewDecision): boolean =>
+    decision.pruneId !== null && packed === undefined && text.length >= PACK_FROM_BYTES;
+  const chars = batch.decisions.reduce((sum, one) => (isOpen(one) ? sum + one.text.length : sum), 0);
+  if (chars === 0) return batch;
+  if (chars > PACK_INLINE_CHARS) return packLater(batch, isOpen);
+  return {
+    ...batch,
+    decisions: batch.decisions.map((one) => (isOpen(one) ? { ...one, packed: packText(one.text) } : one)),
+  };
+}
+
+async function packLater(batch: StoreBatch, isOpen: (one: NewDecision) => boolean): Promise<StoreBatch> {
+  const pack = async (one: NewDecision): Promise<NewDecision> => {
+    return { ...one, packed: await packTextLater(one.text).catch(() => undefined) }; // no memory: the sweep tries again
+  };
+  return { ...batch, decisions: await Promise.all(batch.decisions.map((one) => (isOpen(one) ? pack(one) : one))) };
 }
 
 /** Compresses a text to its stored form on the thread pool. */

@@ -20,6 +20,9 @@ it('a turn and a repeated request need few statements and write transactions', a
   const proxy = await startProxy(await startUpstream());
   const reader = new (sqliteDriver())(proxy.dbPath, { readonly: true });
   afterwards(() => reader.close());
+  const plain = reader.prepare<[], number>('SELECT count(*) FROM snapshot WHERE packing = 0').pluck();
+  const originals = reader.prepare<[], number>('SELECT count(*) FROM snapshot').pluck();
+  const written = reader.prepare<[], number>('SELECT max(id) FROM content').pluck();
   const billed = reader.prepare<[], number>('SELECT count(*) FROM ledger_turn').pluck();
   const { messages, ends } = agentConversation(TURNS);
   const tools = ['bash', 'read_file', 'shell'].map((name) => ({
@@ -49,6 +52,10 @@ it('a turn and a repeated request need few statements and write transactions', a
   await send(0); // the first request of a process also records its settings
   const ofTurn = await least(Array.from({ length: TURNS - 1 }, (_, i) => i + 1));
   const ofSeen = await least(Array.from({ length: SEEN }, () => TURNS - 1));
+  // each original is compressed when it is written, not written again for it
+  expect(plain.get()).toBe(0);
+  expect(originals.get()).toBeGreaterThanOrEqual(TURNS);
+  expect(written.get()).toBe(originals.get());
   expect(ofTurn.writes).toBeLessThanOrEqual(3);
   expect(ofTurn.statements).toBeLessThanOrEqual(36);
   expect(ofSeen.writes).toBeLessThanOrEqual(1);

@@ -3,11 +3,32 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aPrune, aWhole, hashOf, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 
 const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `item ${from + i}`);
 const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex');
+
+describe('originals that are compressed before they are stored', () => {
+  it('are the same texts: at once if they are short, on other threads if they are long', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    const short = codeText(100);
+    const texts = [short, `${short}\ud800`, codeText(9_000), noise(60_000), 'one line'];
+    for (const [i, text] of texts.entries()) {
+      const packed = store.pack?.({ decisions: [aPrune(`text ${i}`, text)], touch: [] });
+      expect(packed instanceof Promise).toBe(text.length > 32_768);
+      if (packed) await store.commit(await packed, 0);
+      expect(await store.findOriginal(pruneIdOf(`text ${i}`))).toBe(text);
+    }
+    const db = new (sqliteDriver())(path, { readonly: true });
+    const rows = db.prepare('SELECT packing FROM snapshot ORDER BY id').pluck().all();
+    db.close();
+    const [deflated, plain] = [3, 2];
+    expect(rows).toEqual([deflated, deflated, deflated, deflated, plain]);
+  });
+});
 
 describe('the size limit', () => {
   it('is met by deleting the least recently used items first, and no more than necessary', async () => {

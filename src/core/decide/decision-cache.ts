@@ -14,7 +14,7 @@ interface CachedDecision {
 }
 
 interface DecisionCacheOptions {
-  readonly store: Pick<Store, 'epoch' | 'lookUp' | 'commit'>;
+  readonly store: Pick<Store, 'epoch' | 'lookUp' | 'pack' | 'commit'>;
   readonly clock: Clock;
   /** Lifetime of a stored decision after its last use, in milliseconds. */
   readonly ttlMs: number;
@@ -135,8 +135,9 @@ export class DecisionCache {
     const { decisions, touch, sent = [] } = batch;
     if (decisions.length === 0 && touch.length === 0 && sent.length === 0) return NOTHING_STORED;
     const { store } = this.#options;
+    const packed = store.pack ? yield* waitFor(store.pack(batch)) : batch;
     const epoch = store.epoch();
-    const committed = yield* waitFor(store.commit(batch, waitMs));
+    const committed = yield* waitFor(store.commit(packed, waitMs));
     const refused = new Set(committed.refused);
     const { known: keys } = committed;
     const instead =
