@@ -179,7 +179,7 @@ describe('stashed old results', () => {
     const { conversations, results, tokens, usd } = on.report.cold_stash;
     expect(measured.report.cold_stash).toMatchObject({ conversations, results, tokens });
     expect(Math.abs(measured.report.cold_stash.usd - usd)).toBeLessThan(CENT);
-  });
+  }, 300_000);
 
   it.each([
     ['responses', 'five minutes', 5],

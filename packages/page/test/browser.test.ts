@@ -167,12 +167,12 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     (colorScheme) => {
       const widths = [390, 800, 1400].filter((at) => isLong || at === 1400);
 
-      /** Looks at all views at all widths, each as soon as it has drawn what it reads. */
-      async function faultsOf(page: Page): Promise<string[]> {
+      /** Looks at views at all widths, each as soon as it has drawn what it reads. */
+      async function faultsOf(page: Page, isLookedAt = (_view: string) => true): Promise<string[]> {
         const views = await viewsOf(page);
         expect(views.length).toBeGreaterThan(6);
         const faults: string[] = [];
-        for (const view of views) {
+        for (const view of views.filter(isLookedAt)) {
           await page.getByRole('link', { name: view, exact: true }).click();
           await expect.poll(() => page.title()).toBe(`${view} · mcp-pruner`);
           await expect.poll(() => page.locator('.loading').count()).toBe(0);
@@ -218,7 +218,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         const look = async (page: Page): Promise<void> => {
           await heading(page).waitFor();
           await page.route('**/page/api/**', (route) => route.fulfill({ status: 503, json: FAILED }));
-          expect(await faultsOf(page)).toEqual([]);
+          // a few parts show failures in all views
+          expect(await faultsOf(page, (view) => isLong || AXE_ON_A_PHONE.has(view))).toEqual([]);
           expect(await page.getByRole('alert').count()).toBeGreaterThan(0);
           await page.goto(`${stage.url}/#/conversation//${conversation}`);
           await page.getByRole('alert').first().waitFor();

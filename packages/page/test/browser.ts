@@ -34,7 +34,7 @@ export async function tab(
 ): Promise<Watched> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(60_000); // a busy machine takes long
   const wrongs: string[] = [];
   page.on('pageerror', (error) => wrongs.push(`error: ${error.message}`));
   page.on('console', (message) => {
