@@ -16,7 +16,14 @@ import type { HeldState } from './billing.ts';
 import { regretSums, WaitingSums } from './figures.ts';
 import { ModelScale } from './model-scale.ts';
 import { reportOf } from './report.ts';
-import { ROW_DROPPED, SETTLE_MS, Settlement, type SettlementParts, type SettleResult } from './settlement.ts';
+import {
+  ALIVE_EVERY_MS,
+  ROW_DROPPED,
+  SETTLE_MS,
+  Settlement,
+  type SettlementParts,
+  type SettleResult,
+} from './settlement.ts';
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -50,8 +57,6 @@ const MAX_QUEUED_MESSAGES = fittedToHeap(200_000);
 /** Maximum total number of messages in the states held in memory. */
 const MAX_MESSAGES = fittedToHeap(400_000);
 const MAX_CONVERSATIONS = 10_000;
-/** Interval of this process's heartbeat in the store. */
-const ALIVE_EVERY_MS = 3_600_000;
 /** Pause between attempts on close to bill requests that wait for another process, in milliseconds. */
 const CLOSE_PAUSE_MS = 50;
 
@@ -206,10 +211,11 @@ export class Ledger implements OpenLedger {
 
   async #write(): Promise<void> {
     try {
-      do {
-        await this.#settleSome();
+      await this.#settleSome();
+      while (this.#queue.length > 0) {
         await nextTurn();
-      } while (this.#queue.length > 0);
+        await this.#settleSome();
+      }
       this.#failingSinceMs = null;
     } catch (cause) {
       if (this.#failingSinceMs === null) this.#report(cause, this.#queue.length);
@@ -309,6 +315,7 @@ export class Ledger implements OpenLedger {
       held: this.#held,
       nowMs,
       process: this.#process,
+      isAlive,
       last: this.#closing,
       billing: { prices },
       ...waiting,
@@ -319,7 +326,7 @@ export class Ledger implements OpenLedger {
         this.#sums.putBack(sums);
         throw cause;
       });
-    this.#aliveMs = nowMs;
+    if (!isAlive) this.#aliveMs = nowMs;
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
     this.#settled(settlement.result, folded);
     return settlement;

@@ -18,6 +18,9 @@ export const SETTLE_MS = 2_500;
 export const PROCESSES = 'process';
 /** A process without a heartbeat for this long counts as ended. */
 export const ALIVE_MS = 86_400_000;
+/** Interval of a process's heartbeats. They carry the time of the next one, so that they are never among the oldest states. */
+export const ALIVE_EVERY_MS = 3_600_000;
+const HEARTBEAT_VERSION = 1;
 /** Format version of waiting requests. Other formats are billed by the version that wrote them. */
 const FORMAT_VERSION = 3;
 
@@ -27,8 +30,9 @@ export interface SettlementParts {
   readonly sums: readonly LedgerSum[];
   readonly held: { peek(name: string): HeldState | undefined };
   readonly nowMs: number;
-  /** Name of this process's state. */
+  /** Name of this process's heartbeat, and whether the last one is recent. */
   readonly process: string;
+  readonly isAlive: boolean;
   /** Bills no other request of those that wait in the store. */
   readonly only?: string;
   /** Removes `only` unbilled, because the store refuses its bill. */
@@ -92,12 +96,13 @@ export class Settlement {
       requestIds.push(requestId);
     }
     const process = { name, lineage: PROCESSES, aliveFromMs: Math.trunc(nowMs) - ALIVE_MS };
+    states.set(name, HEARTBEAT_VERSION);
     return { states, lineages: [...lineages], requestIds, process };
   }
 
   /** See `SettleWork`. */
   work(settling: Settling): Settled {
-    const { own, sums, nowMs, process, last, only, drops = false, billing: options } = this.#parts;
+    const { own, sums, nowMs, process, isAlive, last, only, drops = false, billing: options } = this.#parts;
     const failures: Failure[] = [];
     const onFailure = (reason: string, cause: unknown, about: Failure['about']): void => {
       failures.push({ reason, cause, about });
@@ -128,7 +133,14 @@ export class Settlement {
       if (one.sinceMs !== null && !left.has(one)) ended.push(one.facts.requestId);
       else if (one.sinceMs === null && left.has(one)) waits.push(waitingOf(one.facts, nowMs));
     }
-    const alive = { name: process, lineage: PROCESSES, atMs: nowMs, version: 1, data: '' };
+    const heartbeat = {
+      name: process,
+      lineage: PROCESSES,
+      atMs: nowMs + ALIVE_EVERY_MS,
+      version: HEARTBEAT_VERSION,
+      data: '',
+    };
+    const beats = !last && !(isAlive && settling.unchanged.has(process));
     this.#result = {
       billed: billing.billed,
       states: billing.changed,
@@ -139,7 +151,7 @@ export class Settlement {
     return {
       turns: billing.billed.map(({ turn }) => turn),
       sums: [...sums, ...billing.sums],
-      states: last ? billing.states() : [...billing.states(), alive],
+      states: beats ? [...billing.states(), heartbeat] : billing.states(),
       removed: last ? [process] : [],
       waits,
       billed: ended,

@@ -3,6 +3,7 @@ import { Prices } from '@mcp-pruner/money/prices.ts';
 import fc from 'fast-check';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { RequestFacts } from 'mcp-pruner/core/ports/request-facts.ts';
+import { change } from 'mcp-pruner/store/sql/steps.ts';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { openStore } from '../../../test/helpers/rewriter.ts';
@@ -125,6 +126,39 @@ describe('the ledger’s history of a conversation', () => {
     path = join(tempFolder(), 'other.db');
     const lossy = await billed(...all.filter(({ requestId }) => requestId !== 'r2'));
     expect(lossy.at(-1)).toEqual(whole.at(-1));
+  });
+
+  it('is written with a heartbeat of the process once an hour, or when the store has none', async () => {
+    const store = openStore(path);
+    let nowMs = 1_000;
+    const onFailure = (_: string, cause: unknown): never => {
+      throw cause;
+    };
+    const ledger = new Ledger({
+      store: store.ledger,
+      prices,
+      clock: { nowMs: () => nowMs },
+      onFailure,
+      processId: 'p',
+    });
+    const beatAfter = async (requestId: string, atMs: number): Promise<unknown> => {
+      nowMs = atMs;
+      ledger.request(request(requestId, { messages: 1, read: 0, conversationId: requestId, atMs }));
+      await ledger.flush();
+      const [row] = await store.sql.all<{ at: number }>(
+        "SELECT at_ms AS at FROM main.ledger_state WHERE lineage = 'process' AND name LIKE '%p'",
+      );
+      return row?.at;
+    };
+    const hour = 3_600_000;
+    expect(await beatAfter('r1', 1_000)).toBe(1_000 + hour);
+    expect(await beatAfter('r2', 9_000)).toBe(1_000 + hour);
+    expect(await beatAfter('r3', 1_000 + hour)).toBe(1_000 + 2 * hour);
+    await store.sql.write(() => change("DELETE FROM main.ledger_state WHERE lineage = 'process'"));
+    expect(await beatAfter('r4', 2_000 + hour)).toBe(2_000 + 2 * hour);
+    await ledger.close();
+    expect(await store.ledger.processes({ lineage: 'process', aliveFromMs: 0 })).toBe(0);
+    await store.close();
   });
 
   it('belongs to one project: the same first words in another project start a new history', async () => {
