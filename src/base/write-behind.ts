@@ -22,23 +22,21 @@ export async function writeInParts<Row>(
  * @param isRefused - whether a row is at fault, and not the store
  * @param drop - called for each row that is lost
  */
-export async function writeApart<Row>(
+export function writeApart<Row>(
   rows: readonly Row[],
   write: (some: readonly Row[]) => Promise<void>,
   isRefused: (cause: unknown) => boolean,
   drop: (row: Row, cause: unknown) => void,
 ): Promise<void> {
   const [first] = rows;
-  if (first === undefined) return;
-  try {
-    await write(rows);
-  } catch (cause) {
+  if (first === undefined) return Promise.resolve();
+  return write(rows).catch(async (cause: unknown) => {
     if (!isRefused(cause)) throw cause;
     if (rows.length === 1) return drop(first, cause);
     const middle = Math.ceil(rows.length / 2);
     await writeApart(rows.slice(0, middle), write, isRefused, drop);
     await writeApart(rows.slice(middle), write, isRefused, drop);
-  }
+  });
 }
 
 /**

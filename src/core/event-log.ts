@@ -69,17 +69,17 @@ export class EventLog implements EventSink {
     const events = this.#waiting;
     this.#waiting = [];
     const { store, onFailure } = this.#options;
-    await writeInParts(events, async (some) => {
+    await writeInParts(events, (some) => {
       let left = some.length;
-      const add = async (part: readonly EventRecord[]): Promise<void> => {
-        await store.addEvents(part);
-        left -= part.length;
-      };
+      const add = (part: readonly EventRecord[]): Promise<void> =>
+        store.addEvents(part).then(() => {
+          left -= part.length;
+        });
       const drop = (_: EventRecord, cause: unknown): void => {
         left--;
         onFailure('event_dropped', cause, { events: 1 });
       };
-      await writeApart(some, add, isUnwritable, drop).catch((cause: unknown) =>
+      return writeApart(some, add, isUnwritable, drop).catch((cause: unknown) =>
         onFailure(reasonOf(cause), cause, { events: left }),
       );
     });

@@ -89,8 +89,9 @@ export abstract class CommonStore {
     return findPrune(this.sql, pruneId);
   }
 
-  async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.sql.write(() => addEvents(events), { background: 'events' });
+  addEvents(events: readonly EventRecord[]): Promise<void> {
+    if (events.length === 0) return Promise.resolve();
+    return this.sql.write(() => addEvents(events), { background: 'events' });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

@@ -1,6 +1,6 @@
 import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
 import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
-import { all, bounded, change, each, number, numbers, type Rows, type Steps } from './sql/steps.ts';
+import { all, append, bounded, change, holdLog, number, type Rows, type Steps } from './sql/steps.ts';
 
 /** Row of an event, with the column names of either database. */
 export interface EventRow {
@@ -51,13 +51,8 @@ export function* addLines(lines: readonly ChildLogRecord[]): Steps<void> {
 
 function* addToLog(log: Log, columns: string, rows: readonly (readonly unknown[])[]): Steps<void> {
   if (rows.length === 0) return;
-  const { last, keep } = yield* numbers(log, rows.length);
-  const places = columns.split(',').map(() => ', ?');
-  yield* each(
-    `INSERT INTO main.${log} (seq, ${columns}) VALUES (?${places.join('')})`,
-    rows.map((row, i) => [last + 1 + i, ...row]),
-  );
-  if (last + rows.length > keep) yield* trimLog(log, keep, rows.length * 2);
+  const { last, keep } = yield* append(log, columns, rows);
+  if (last > keep) yield* trimLog(log, keep, rows.length * 2);
 }
 
 /** Deletes the oldest entries beyond the newest `keep`, at most `limit`, except audit events; returns their number. */
@@ -115,7 +110,7 @@ function foldedInto(
 }
 
 function* fold(event: EventRecord): Steps<boolean> {
-  yield* numbers('event', 0); // waits for other transactions that number events, since one may be adding the same event
+  yield* holdLog('event'); // another transaction may be adding the same event
   const rows = yield* all<FoldedRow>(
     'SELECT seq, payload FROM main.event WHERE audit = 1 AND ts_ms >= ? AND ts_ms < ? AND kind = ?',
     [...minuteOf(event.tsMs), FOLDED_KIND],

@@ -113,14 +113,16 @@ export class Recorder {
     const batches = this.#batches;
     this.#batches = [];
     this.#waiting = 0;
+    let isFirst = true;
     for (const some of portions(batches)) {
+      if (!isFirst) await nextTurn();
+      isFirst = false;
       try {
         await this.#options.store.note(some);
       } catch (cause) {
         for (const batch of some) this.#shown.delete(keyOf(batch));
         this.#options.onFailure('segments_not_noted', cause);
       }
-      await nextTurn();
     }
   }
 }

@@ -40,7 +40,7 @@ export async function storeResults(
   const owner = isOwned ? project : undefined;
   const known = results.filter(({ hash }) => stored.has(hash));
   const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
-  const packed = await Promise.all(fresh.map(({ text }) => pack?.(text)));
+  const packed = pack && fresh.length > 0 ? await Promise.all(fresh.map(({ text }) => pack(text))) : [];
   // an existing original counts against the quota of the conversation that first stored it
   const originals: StoreBatch[] = [
     { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },

@@ -148,6 +148,9 @@ export class Ring {
    * that is done. Never rejects.
    */
   settle(): Promise<void> | null {
+    while (this.#settledUpTo < this.#records.length && !(this.#records[this.#settledUpTo] instanceof LaneExchange)) {
+      this.#settledUpTo++; // reports of the usual way are complete
+    }
     if (this.#settledUpTo === this.#records.length) return this.#settling;
     this.#settling ??= this.#settleAll().finally(() => {
       this.#settling = null;
@@ -181,14 +184,14 @@ export class Ring {
     this.#timer = undefined;
     while (this.#draining) await this.#draining;
     if (this.#records.length === 0) return;
-    this.#draining = this.#drain().finally(() => {
-      this.#draining = null;
-    });
+    this.#draining = this.#drain();
     await this.#draining;
+    this.#draining = null;
   }
 
   async #drain(): Promise<void> {
-    await this.settle();
+    const settling = this.settle();
+    if (settling) await settling;
     const ready = this.#records.splice(0, this.#settledUpTo);
     this.#settledUpTo = 0;
     let sinceMs = performance.now();

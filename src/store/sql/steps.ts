@@ -15,8 +15,12 @@ export type Step =
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
   /** Stores the originals of a batch, in SQLite only. The answer is `Committed`. */
   | { readonly kind: 'save'; readonly batch: StoreBatch }
-  /** Takes the next numbers of a log; other transactions wait for theirs until the commit. The answer is `Numbers`. */
-  | { readonly kind: 'numbers'; readonly log: string; readonly count: number };
+  /** Adds numbered entries to a log; other transactions wait for their numbers until the commit. The answer is `Appended`. */
+  | { readonly kind: 'append'; readonly log: string; readonly columns: string; readonly rows: Entries }
+  /** Waits for transactions that append to a log, and lets none append until the commit. */
+  | { readonly kind: 'holdLog'; readonly log: string };
+
+type Entries = readonly (readonly unknown[])[];
 
 /** Work inside a transaction, yielded step by step: SQLite runs steps synchronously, PostgreSQL awaits each answer. */
 export type Steps<T> = Generator<Step, T, unknown>;
@@ -105,19 +109,34 @@ export function writesInTurn(sql: Transactions, of: string): Transactions {
   };
 }
 
-export interface Numbers {
-  /** Last number before the new ones. */
+export interface Appended {
+  /** Number of the last entry. */
   readonly last: number;
   /** Maximum number of entries of the log. */
   readonly keep: number;
 }
 
 /**
- * Takes the next numbers of a log. Numbers are never reused, and become visible in order and without gaps, because
+ * Adds entries to a log in their order. Numbers are never reused, and become visible in order and without gaps, because
  * other transactions wait until the commit.
+ *
+ * @param columns - comma-separated, without the number `seq`
  */
-export function* numbers(log: string, count: number): Steps<Numbers> {
-  return (yield { kind: 'numbers', log, count }) as Numbers;
+export function* append(log: string, columns: string, rows: Entries): Steps<Appended> {
+  return (yield { kind: 'append', log, columns, rows }) as Appended;
+}
+
+/** Keeps other transactions from appending to a log until the commit. In SQLite, write transactions are serial anyway. */
+export function* holdLog(log: string): Steps<void> {
+  yield { kind: 'holdLog', log };
+}
+
+/** The insertion of an entry, in Common SQL. */
+export function insertionInto(log: string, columns: string): string {
+  return `INSERT INTO main.${log} (${columns}) VALUES (${columns
+    .split(',')
+    .map(() => '?')
+    .join(', ')})`;
 }
 
 /** Deletes prunes, and texts that no other prune needs. @returns the number of deleted prunes */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { run, type Work as Waits, waitFor } from '../../base/work.ts';
 import { StoreUnavailable } from '../../errors/errors.ts';
 import type { Step, Steps } from './steps.ts';
 
@@ -25,40 +26,41 @@ interface Waiting {
 
 /** Combines the background writes of an event-loop turn into one commit. A failing write does not affect the others. */
 export class TogetherWriter {
-  readonly #commit: <T>(work: Work<T>) => Promise<T>;
+  readonly #commit: <T>(work: Work<T>) => T | Promise<T>;
   #waiting: Waiting[] = [];
 
   /** @param commit - runs work in one transaction */
-  constructor(commit: <T>(work: Work<T>) => Promise<T>) {
+  constructor(commit: <T>(work: Work<T>) => T | Promise<T>) {
     this.#commit = commit;
   }
 
   write<T>(name: Background, work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => void this.#writeWaiting());
+      if (this.#waiting.length === 0) setImmediate(() => void run(this.#writeWaiting()));
       this.#waiting.push({ name, work, resolve: resolve as Waiting['resolve'], reject });
     });
   }
 
-  async #writeWaiting(): Promise<void> {
+  /** Never throws. */
+  *#writeWaiting(): Waits<void> {
     let waiting = this.#waiting.toSorted((a, b) => ORDER.indexOf(a.name) - ORDER.indexOf(b.name));
     this.#waiting = [];
     while (waiting.length > 0) {
-      waiting = waiting.slice(await this.#writeSome(waiting));
-      if (waiting.length > 0) await nextTurn();
+      waiting = waiting.slice(yield* this.#writeSome(waiting));
+      if (waiting.length > 0) yield* waitFor(nextTurn());
     }
   }
 
   /** Returns the number of works that were written or have failed. */
-  async #writeSome(waiting: readonly Waiting[]): Promise<number> {
+  *#writeSome(waiting: readonly Waiting[]): Waits<number> {
     try {
-      const results = await this.#commit((nowMs) => inOrder(waiting, nowMs));
+      const results = yield* waitFor(this.#commit((nowMs) => inOrder(waiting, nowMs)));
       for (const [i, result] of results.entries()) waiting[i]?.resolve(result);
       return results.length;
     } catch (cause) {
       const mayHelp = !(cause instanceof StoreUnavailable) || (OF_ONE_WORK.has(cause.reason) && !cause.mayBeDone);
       if (waiting.length === 1 || !mayHelp) for (const { reject } of waiting) reject(cause);
-      else for (const one of waiting) await this.#writeSome([one]);
+      else for (const one of waiting) yield* this.#writeSome([one]);
       return waiting.length;
     }
   }
@@ -82,5 +84,6 @@ function* inOrder(waiting: readonly Waiting[], nowMs: number): Steps<unknown[]> 
 }
 
 function rowsOf(step: Step): number {
-  return step.kind === 'each' ? step.rows.length : step.kind === 'save' ? step.batch.decisions.length : 1;
+  if (step.kind === 'save') return step.batch.decisions.length;
+  return 'rows' in step ? step.rows.length : 1;
 }

@@ -1,5 +1,5 @@
 import type { Committed, StoreBatch } from '../../core/ports.ts';
-import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
+import { type Appended, insertionInto, type Sql, type Step, type Steps, type WriteOptions } from '../sql/steps.ts';
 import { TogetherWriter } from '../sql/together.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { Tables } from './tables.ts';
@@ -12,7 +12,7 @@ export class FileSql implements Sql {
   readonly #maxEvents: number;
   readonly #save: SaveBatch;
   readonly #together = new TogetherWriter((work) =>
-    this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { waitMs: BACKGROUND_WAIT_MS }),
+    this.#access.writeNow((tables, nowMs) => this.run(tables, work(nowMs)), { waitMs: BACKGROUND_WAIT_MS }),
   );
 
   /**
@@ -72,10 +72,12 @@ export class FileSql implements Sql {
         return decisions.erase(step.pruneIds);
       case 'save':
         return this.#save(tables, step.batch, this.nowMs());
-      case 'numbers': {
-        const last = sql.value('SELECT seq FROM sqlite_sequence WHERE name = ?', [step.log]) ?? 0;
-        return { last, keep: this.#maxEvents } satisfies Numbers;
+      case 'append': {
+        sql.each(insertionInto(step.log, step.columns), step.rows); // numbered by AUTOINCREMENT
+        return { last: sql.lastRow, keep: this.#maxEvents } satisfies Appended;
       }
+      case 'holdLog':
+        return undefined;
     }
   }
 }

@@ -26,14 +26,14 @@ export class FileRecall implements RecallStore {
     this.#thread = thread;
   }
 
-  async keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void> {
-    if (results.length === 0) return;
+  keep(originals: readonly StoreBatch[], results: readonly NotedResult[]): Promise<void> {
+    if (results.length === 0) return Promise.resolve();
     const work = function* (): Steps<void> {
       const committed: Committed[] = [];
       for (const batch of originals) committed.push(yield* save(batch));
       yield* noteResults(withoutRefused(results, originals, committed));
     };
-    await this.#sql.write(work, { background: 'recall' });
+    return this.#sql.write(work, { background: 'recall' });
   }
 
   stored(hashes: readonly string[]): Promise<ReadonlySet<string>> {

@@ -4,6 +4,8 @@ import { manyRows, sqliteStatement } from '../sql/common-sql.ts';
 /** Prepared statements of one connection, each prepared on first use. Few, because their texts are constant. */
 export class Statements {
   readonly #db: Database;
+  /** Number of the row that `each` added last. */
+  lastRow = 0;
   /** For each insertion, its statement text by number of rows. */
   readonly #many = new Map<string, string[]>();
   readonly #prepared = {
@@ -41,7 +43,7 @@ export class Statements {
       }
       const statement = this.#statement(text);
       if (statement.reader) returned.push(...(statement.all(...values) as Row[]));
-      else statement.run(...values);
+      else this.lastRow = Number(statement.run(...values).lastInsertRowid);
       at += count;
     }
     return returned;

@@ -1,7 +1,14 @@
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { PendingUses } from 'mcp-pruner/store/lifetimes.ts';
 import { manyRows, postgresStatement } from 'mcp-pruner/store/sql/common-sql.ts';
-import type { Numbers, Sql, Step, Steps, WriteOptions } from 'mcp-pruner/store/sql/steps.ts';
+import {
+  type Appended,
+  insertionInto,
+  type Sql,
+  type Step,
+  type Steps,
+  type WriteOptions,
+} from 'mcp-pruner/store/sql/steps.ts';
 import { TogetherWriter } from 'mcp-pruner/store/sql/together.ts';
 import type { Database, Queryable } from './database.ts';
 import type { ReplicaView } from './replica-view.ts';
@@ -88,13 +95,22 @@ export class DatabaseSql implements Sql {
         return erasePrunes(client, step.pruneIds);
       case 'save':
         throw new Error('originals are committed in a statement of their own');
-      case 'numbers': {
-        const next = 'SELECT mcp_pruner.next_seq($1, $2) AS last';
-        const [row] = await client.query<{ last: number }>(next, [step.log, step.count]);
-        return { last: row?.last ?? 0, keep: this.#maxEvents } satisfies Numbers;
+      case 'append': {
+        const before = await nextSeq(client, step.log, step.rows.length);
+        const rows = step.rows.map((row, i) => [before + 1 + i, ...row]);
+        await eachOf(client, insertionInto(step.log, `seq, ${step.columns}`), rows);
+        return { last: before + rows.length, keep: this.#maxEvents } satisfies Appended;
       }
+      case 'holdLog':
+        return nextSeq(client, step.log, 0);
     }
   }
+}
+
+/** Takes the next numbers of a log, whose row stays locked until the commit; returns the last number before them. */
+async function nextSeq(client: Queryable, log: string, count: number): Promise<number> {
+  const [row] = await client.query<{ last: number }>('SELECT mcp_pruner.next_seq($1, $2) AS last', [log, count]);
+  return row?.last ?? 0;
 }
 
 /** The rows of a statement in Common SQL, with their texts restored. */
