@@ -82,18 +82,22 @@ export class BodyDecoder {
   }
 
   /**
-   * Decodes a body. Never rejects.
+   * Decodes a body, with a promise only if it is encoded. Never throws or rejects.
    *
    * @returns `release` must be called once the body is no longer needed. `encoding_not_understood`: the encoding is
    * unsupported, the bytes are broken, or they decode to more than `maxBytes` or the permitted ratio
    */
-  async decode(encoded: EncodedBody): Promise<DecodedBody> {
+  decode(encoded: EncodedBody): DecodedBody | Promise<DecodedBody> {
     const name = encoded.encoding.trim().toLowerCase();
     if (name === '' || name === 'identity') return { kind: 'plain', body: encoded.body, release: () => {} };
     if (!isDecodable(name)) return unread('encoding_not_understood');
     const kept = this.#kept.get(encoded.request);
     const release = kept && this.#options.received.tryTake(kept.length, encoded.holder);
     if (kept && release) return { kind: 'plain', body: kept, release };
+    return this.#decoded(encoded, name);
+  }
+
+  async #decoded(encoded: EncodedBody, name: string): Promise<DecodedBody> {
     try {
       const measured = await this.#inSlot(encoded, () => this.#measure(encoded, name));
       if (measured === null) return unread('overloaded');

@@ -77,10 +77,11 @@ export class PruneStep {
 
   /** Never rejects: after any fault the request is still forwarded. */
   prune(context: RequestContext, incoming: IncomingRequest): Promise<PrunedRequest> {
-    return started(this.#observed(context, incoming));
+    return started(this.pruned(context, incoming));
   }
 
-  *#observed(context: RequestContext, incoming: IncomingRequest): Work<PrunedRequest> {
+  /** See `prune`. */
+  *pruned(context: RequestContext, incoming: IncomingRequest): Work<PrunedRequest> {
     yield* waitFor(this.#options.seen?.room(incoming.body.length));
     const pruned = yield* this.#pruneIfAsked(context, incoming);
     if (!pruned.rewritten) this.#observeUnread(context, incoming);

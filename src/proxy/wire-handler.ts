@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { started, type Work, waitFor } from '../base/work.ts';
 import type { OnEnded } from '../core/ports/guest.ts';
 import type { SeamExchange, SeamSeat } from '../core/ports/seams.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -114,9 +115,9 @@ export class WireHandler {
 
   #traced({ headers }: IncomingMessage, exchange: WireExchange, requestId: string): Promise<void> {
     const { traces, dialect, cloud } = this.#options;
-    if (!traces) return exchange.run();
+    if (!traces) return started(exchange.run());
     const facts = { 'mcp_pruner.request_id': requestId, 'mcp_pruner.wire': dialect.name, 'mcp_pruner.cloud': cloud };
-    return traces.request(headers, facts, () => exchange.run());
+    return traces.request(headers, facts, () => started(exchange.run()));
   }
 }
 
@@ -162,17 +163,17 @@ class WireExchange {
     this.#reporter = new ExchangeReporter(options, { req, res, context, to, isShadow: this.#isShadow });
   }
 
-  async run(): Promise<void> {
+  *run(): Work<void> {
     this.#reporter.foreign = this.#options.isForeign(this.#req.headers);
-    if (this.#reporter.foreign) return this.#passThrough('foreign_origin');
+    if (this.#reporter.foreign) return yield* this.#passThrough('foreign_origin');
     const sinceMs = performance.now();
-    const release = meters.has(this.#req) ? () => {} : await this.#room();
-    if (release === null) return this.#asksToRetryUnread(sinceMs) ? undefined : this.#passThrough('overloaded');
+    const release = meters.has(this.#req) ? () => {} : yield* waitFor(this.#room());
+    if (release === null) return this.#asksToRetryUnread(sinceMs) ? undefined : yield* this.#passThrough('overloaded');
     try {
-      const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
+      const collected = yield* waitFor(collectBody(this.#req, this.#options.maxBodyBytes));
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
-      if (collected.kind === 'too_large') return await this.#runLarge(collected.start);
-      await this.#forward(collected.body);
+      if (collected.kind === 'too_large') return yield* this.#runLarge(collected.start);
+      yield* this.#forward(collected.body);
     } finally {
       release();
     }
@@ -196,7 +197,7 @@ class WireExchange {
   }
 
   /** Forwards a body above the limit. If the history may be bound, the body is read to replay recorded cuts. */
-  async #runLarge(start: readonly Buffer[]): Promise<void> {
+  *#runLarge(start: readonly Buffer[]): Work<void> {
     const { dialect, maxBodyBytes, largeBodies } = this.#options;
     const limit = readLimit(this.#options);
     const declared = Number(this.#req.headers['content-length'] ?? limit);
@@ -204,14 +205,14 @@ class WireExchange {
     const isEncoded = this.#encoding !== '';
     const bytes = isEncoded ? limit : declared; // decoding must not wait for a budget that this body holds
     const sinceMs = performance.now();
-    const release = isRead ? await largeBodies.take(bytes, this.#patienceMs, this.#context.keyId) : null;
+    const release = isRead ? yield* waitFor(largeBodies.take(bytes, this.#patienceMs, this.#context.keyId)) : null;
     if (isRead && release === null && this.#asksToRetryUnread(sinceMs)) return;
-    if (release === null) return this.#passThrough('body_too_large', start);
+    if (release === null) return yield* this.#passThrough('body_too_large', start);
     try {
-      const collected = await collectBody(this.#req, limit, start);
+      const collected = yield* waitFor(collectBody(this.#req, limit, start));
       if (collected.kind === 'gone') return this.#reporter.report(null, false, { kind: 'client_gone', status: 0 });
-      if (collected.kind === 'too_large') return await this.#passThrough('body_too_large', collected.start);
-      await this.#forward(collected.body, isEncoded);
+      if (collected.kind === 'too_large') return yield* this.#passThrough('body_too_large', collected.start);
+      yield* this.#forward(collected.body, isEncoded);
     } finally {
       release();
     }
@@ -244,40 +245,40 @@ class WireExchange {
   }
 
   /** Streams a body unread. */
-  async #passThrough(reason: FallbackCode, start: readonly Buffer[] = []): Promise<void> {
+  *#passThrough(reason: FallbackCode, start: readonly Buffer[] = []): Work<void> {
     this.#reporter.fallbacks.push(reason);
     const declared = this.#req.headers['content-length'];
     const length = declared === undefined ? [] : ['content-length', declared];
-    const exchange = await this.#send(uploadOf(this.#req, start), length, [], null);
+    const exchange = yield* this.#send(uploadOf(this.#req, start), length, [], null);
     discardUpload(this.#req);
     this.#reporter.report(null, true, exchange);
   }
 
   /** @param isReserved - memory for the largest decoded body is reserved */
-  async #forward(original: Buffer, isReserved = false): Promise<void> {
+  *#forward(original: Buffer, isReserved = false): Work<void> {
     this.#reporter.bytesIn = original.length;
-    const treatment = await this.#treatmentOf(original);
+    const treatment = yield* this.#treatmentOf(original);
     if (treatment.kind === 'closed') {
       this.#reporter.fallbacks.push(treatment.reason);
-      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
+      return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
     }
     if (treatment.kind === 'resign') this.#resign(treatment.scope);
     const sinceMs = performance.now();
-    const decoded = await this.#decode(original, isReserved);
+    const decoded = yield* waitFor(this.#decode(original, isReserved));
     if (decoded.kind === 'unread') {
       const mayRetry = decoded.reason === 'overloaded' && decoded.mayBeAnswered;
       if (mayRetry && this.#asksToRetryUnread(sinceMs)) return;
       this.#reporter.fallbacks.push(decoded.reason);
-      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
+      return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
     }
     try {
-      await this.#pruneAndForward(original, decoded.body);
+      yield* this.#pruneAndForward(original, decoded.body);
     } finally {
       decoded.release();
     }
   }
 
-  #decode(body: Buffer, isReserved: boolean): Promise<DecodedBody> {
+  #decode(body: Buffer, isReserved: boolean): DecodedBody | Promise<DecodedBody> {
     const { keyId: holder } = this.#context;
     return this.#options.decoder.decode({
       ...{ request: this.#req, body, encoding: this.#encoding, maxBytes: readLimit(this.#options), holder, isReserved },
@@ -285,31 +286,31 @@ class WireExchange {
   }
 
   /** @param plain - the decoded body */
-  async #pruneAndForward(original: Buffer, plain: Buffer): Promise<void> {
+  *#pruneAndForward(original: Buffer, plain: Buffer): Work<void> {
     if (this.#isShadow && this.#options.dialect.verifiesHistory === 'never')
-      return this.#forwardAndLook(original, plain);
-    const { rewritten, changed, dryRun, retry } = await this.#prune(plain);
+      return yield* this.#forwardAndLook(original, plain);
+    const { rewritten, changed, dryRun, retry } = yield* this.#prune(plain);
     if (retry) return this.#askToRetry();
     if (rewritten === null) {
       [this.#reporter.asked] = askedIn(plain).models;
-      return this.#reporter.report(null, true, await this.#send(original, [], [], null));
+      return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
     }
-    return this.#sendOrResend(original, plain, { rewritten, changed, dryRun });
+    return yield* this.#sendOrResend(original, plain, { rewritten, changed, dryRun });
   }
 
   /** Forwards a request unchanged at once, and finds out meanwhile what would be cut. */
-  async #forwardAndLook(original: Buffer, plain: Buffer): Promise<void> {
-    const sending = this.#send(original, [], [], null);
-    const looking = this.#prune(plain).then(({ rewritten }) => {
+  *#forwardAndLook(original: Buffer, plain: Buffer): Work<void> {
+    const sending = started(this.#send(original, [], [], null));
+    const looking = started(this.#prune(plain)).then(({ rewritten }) => {
       if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
       return rewritten;
     });
-    this.#reporter.reportLater(looking, await sending);
-    await looking; // until then, the bodies stay in memory
+    this.#reporter.reportLater(looking, yield* waitFor(sending));
+    yield* waitFor(looking); // until then, the bodies stay in memory
   }
 
   /** Sends a request, and resends it once in another form if the provider refuses it. */
-  async #sendOrResend(
+  *#sendOrResend(
     original: Buffer,
     plain: Buffer,
     {
@@ -317,17 +318,18 @@ class WireExchange {
       changed,
       dryRun,
     }: Pick<PrunedRequest, 'changed' | 'dryRun'> & { readonly rewritten: RewrittenRequest },
-  ): Promise<void> {
+  ): Work<void> {
     const { dialect } = this.#options;
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
-    const first = await this.#sendPruned(original, rewritten, changed, refusal);
+    const first = yield* this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#reporter.report(dryRun ?? rewritten, changed === null, first);
-    if (refusal.ofHistory) return await this.#sendRepruned(original, plain);
+    if (refusal.ofHistory) return yield* this.#sendRepruned(original, plain);
     this.#reporter.fallbacks.push(`upstream_refused_${first.status}`);
-    await this.#options.refused
+    const refused = this.#options.refused
       .add(rewritten.refusalKeys)
       .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
-    this.#reporter.report(rewritten, true, await this.#send(original, [], [], null));
+    yield* waitFor(refused);
+    this.#reporter.report(rewritten, true, yield* this.#send(original, [], [], null));
   }
 
   #resign(scope: SigningScope): void {
@@ -336,40 +338,41 @@ class WireExchange {
     if (token !== null) maskAnswer(this.#res, new SecretMask(token));
   }
 
-  async #treatmentOf(body: Buffer): Promise<Treatment> {
+  *#treatmentOf(body: Buffer): Work<Treatment> {
     const { url = '', headers } = this.#req;
-    return (await this.#options.signing?.treatmentOf({ url, headers, body })) ?? { kind: 'open' };
+    const { signing } = this.#options;
+    return signing ? yield* waitFor(signing.treatmentOf({ url, headers, body })) : { kind: 'open' };
   }
 
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
-  async #sendRepruned(original: Buffer, plain: Buffer): Promise<void> {
+  *#sendRepruned(original: Buffer, plain: Buffer): Work<void> {
     this.#reporter.fallbacks.push('past_refused' satisfies FallbackCode);
-    const { rewritten, changed } = await this.#prune(plain, true);
-    if (rewritten === null) return this.#reporter.report(null, true, await this.#send(original, [], [], null));
-    this.#reporter.report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
+    const { rewritten, changed } = yield* this.#prune(plain, true);
+    if (rewritten === null) return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
+    this.#reporter.report(rewritten, changed === null, yield* this.#sendPruned(original, rewritten, changed));
   }
 
-  async #sendPruned(
+  *#sendPruned(
     original: Buffer,
     rewritten: RewrittenRequest,
     changed: Buffer | null,
     refusal?: Refusal,
-  ): Promise<Exchange> {
+  ): Work<Exchange> {
     const { rewriter } = this.#options;
-    this.#seam = await this.#enterSeams(rewritten, changed);
+    this.#seam = yield* this.#enterSeams(rewritten, changed);
     const exchange = this.#seam?.swapped
-      ? await this.#sendSwapped(this.#seam, rewritten, refusal)
-      : await this.#sendPlain(changed, original, rewritten, refusal);
+      ? yield* this.#sendSwapped(this.#seam, rewritten, refusal)
+      : yield* this.#sendPlain(changed, original, rewritten, refusal);
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#reporter.fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
-      const answer = await this.#reporter.tap.end();
+      const answer = yield* waitFor(this.#reporter.tap.end());
       if (hasFailed(answer)) return exchange;
       if (this.#seam) this.#seam.ended(answer.usage);
       else this.#options.seams?.answered(this.#context.scope.project, rewritten.shownId, answer.usage);
       if (rewritten.isKept && answer.turn.id !== '') {
-        await rewriter.answered(this.#context.scope.project, rewritten, answer.turn);
+        yield* waitFor(rewriter.answered(this.#context.scope.project, rewritten, answer.turn));
       }
       rewriter.accepted(rewritten);
     }
@@ -377,17 +380,12 @@ class WireExchange {
   }
 
   /** Sends a body; a changed one as plain JSON, regardless of the client's encoding. */
-  #sendPlain(
-    changed: Buffer | null,
-    original: Buffer,
-    rewritten: RewrittenRequest,
-    decline?: Decline,
-  ): Promise<Exchange> {
+  #sendPlain(changed: Buffer | null, original: Buffer, rewritten: RewrittenRequest, decline?: Decline): Work<Exchange> {
     return this.#send(changed ?? original, [], changed === null ? [] : ['content-encoding'], rewritten, decline);
   }
 
   /** Hands a request to the part for summaries; `null` if it has nothing to do with them. */
-  async #enterSeams(rewritten: RewrittenRequest, changed: Buffer | null): Promise<SeamExchange | null> {
+  *#enterSeams(rewritten: RewrittenRequest, changed: Buffer | null): Work<SeamExchange | null> {
     const { seams, dialect, modeOf, storeWait } = this.#options;
     const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
     const isAsked = asksForSeams(this.#req);
@@ -396,7 +394,7 @@ class WireExchange {
       return null;
     const { purpose } = operation;
     const body = changed ?? rewritten.received;
-    return seams.enter({
+    const entered = seams.enter({
       requestId: this.#requestId,
       project: scope.project,
       keyId,
@@ -415,51 +413,55 @@ class WireExchange {
       wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt) ?? false,
       send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
     });
+    return yield* waitFor(entered);
   }
 
   /** Sends a request with a summary in it, and once in another form if the provider refuses that. */
-  async #sendSwapped(seam: SeamExchange, rewritten: RewrittenRequest, refusal?: Refusal): Promise<Exchange> {
+  *#sendSwapped(seam: SeamExchange, rewritten: RewrittenRequest, refusal?: Refusal): Work<Exchange> {
     const { swapped } = seam;
     const { body, beta, replaced } = swapped ?? { body: rewritten.received, beta: '', replaced: 0 };
-    if (replaced === 0) return this.#sendPlain(body, rewritten.received, rewritten, refusal);
+    if (replaced === 0) return yield* this.#sendPlain(body, rewritten.received, rewritten, refusal);
     this.#reporter.replaced = replaced;
-    const first = await this.#send(body, [], ['content-encoding'], rewritten, REFUSED_SUMMARY, beta);
+    const first = yield* this.#send(body, [], ['content-encoding'], rewritten, REFUSED_SUMMARY, beta);
     if (first.kind !== 'declined') return first;
-    const again = await seam.refused();
+    const again = yield* waitFor(seam.refused());
     this.#reporter.replaced = again.replaced;
     this.#reporter.fallbacks.push('summary_refused' satisfies FallbackCode);
-    if (again.replaced > 0) return this.#send(again.body, [], ['content-encoding'], rewritten, undefined, again.beta);
-    return this.#sendPlain(again.body, rewritten.received, rewritten, refusal);
+    if (again.replaced > 0)
+      return yield* this.#send(again.body, [], ['content-encoding'], rewritten, undefined, again.beta);
+    return yield* this.#sendPlain(again.body, rewritten.received, rewritten, refusal);
   }
 
-  async #prune(body: Buffer, historyRefused = false): Promise<PrunedRequest> {
+  *#prune(body: Buffer, historyRefused = false): Work<PrunedRequest> {
     const startedAt = performance.now();
     const { open, purpose, model } = this.#to.operation;
     const { dialect } = this.#options;
     const incoming = { body, dialect, purpose, model, historyRefused };
-    const pruned = open ? await this.#pruneEnclosed(open, incoming) : await this.#step.prune(this.#context, incoming);
+    const pruned = open
+      ? yield* this.#pruneEnclosed(open, incoming)
+      : yield* this.#step.pruned(this.#context, incoming);
     this.#reporter.fallbacks.push(...pruned.fallbacks);
     this.#reporter.pruneMs = performance.now() - startedAt;
     return pruned;
   }
 
   /** Prunes a request inside a body of another shape. */
-  async #pruneEnclosed(open: NonNullable<Operation['open']>, incoming: IncomingRequest): Promise<PrunedRequest> {
+  *#pruneEnclosed(open: NonNullable<Operation['open']>, incoming: IncomingRequest): Work<PrunedRequest> {
     const enclosed = openedBy(open, incoming.body);
     if (enclosed === null) return { rewritten: null, changed: null, fallbacks: ['body_not_understood'] };
     const { body, dialect } = enclosed;
-    const pruned = await this.#step.prune(this.#context, { ...incoming, body, dialect });
+    const pruned = yield* this.#step.pruned(this.#context, { ...incoming, body, dialect });
     return { ...pruned, changed: pruned.changed && enclosed.close(pruned.changed) };
   }
 
-  async #send(
+  *#send(
     body: Buffer | Readable,
     extraRequestHeaders: readonly string[],
     without: readonly string[],
     rewritten: RewrittenRequest | null,
     decline?: Decline,
     beta = '',
-  ): Promise<Exchange> {
+  ): Work<Exchange> {
     const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
     const own = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     const came = beta === '' ? own : withBeta(own, beta);
@@ -469,7 +471,7 @@ class WireExchange {
     const scope = this.#signingScope;
     const headers =
       signing && scope && Buffer.isBuffer(body)
-        ? await signing.sign(came, scope, upstream.origin, { url: path, body })
+        ? yield* waitFor(signing.sign(came, scope, upstream.origin, { url: path, body }))
         : came;
     const exchange = () =>
       upstream.exchange(
@@ -492,7 +494,7 @@ class WireExchange {
         this.#res,
       );
     const { traces } = this.#options;
-    return traces ? traces.part('upstream', exchange) : exchange();
+    return yield* waitFor(traces ? traces.part('upstream', exchange) : exchange());
   }
 }
 
