@@ -57,7 +57,7 @@ it('a turn and a repeated request need few statements and write transactions', a
   expect(originals.get()).toBeGreaterThanOrEqual(TURNS);
   expect(written.get()).toBe(originals.get());
   expect(ofTurn.writes).toBeLessThanOrEqual(3);
-  expect(ofTurn.statements).toBeLessThanOrEqual(36);
+  expect(ofTurn.statements).toBeLessThanOrEqual(33);
   expect(ofSeen.writes).toBeLessThanOrEqual(1);
-  expect(ofSeen.statements).toBeLessThanOrEqual(13);
+  expect(ofSeen.statements).toBeLessThanOrEqual(11);
 });
