@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { StoreUnavailable, UserError } from '../errors/errors.ts';
+import { UserError } from '../errors/errors.ts';
 import type { Erased, Subject } from '../store/erase/report.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Command, flag, type Io, textOption, UsageError, valued } from './command.ts';
-import { readSettings } from './read-settings.ts';
+import { withStore } from './open-store.ts';
 
 export const eraseOptions: Command['options'] = {
   project: valued('<name>', 'erase: all texts, conversations, bills, events and figures of a project'),
@@ -27,26 +27,16 @@ export async function eraseFromStore(call: Call, io: Io): Promise<number> {
   const isDry = call.values['dry-run'] === true;
   const withSettings = call.values['with-settings'] === true;
   if (withSettings && of !== 'project') throw new UsageError('--with-settings goes with --project');
-  const { settings } = readSettings(call, io);
-  const { openStore, storeExists } = await import('../app/store.ts');
-  if (!storeExists(settings, (path) => io.fileExists(path))) {
-    throw new UserError(`there is no store at ${settings.dbPath}: set MCP_PRUNER_DB_PATH to the right file`);
-  }
-  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock, readonly: isDry });
-  try {
+  const erase = async (store: StoreHandle): Promise<number> => {
     await store.ready();
     const name = textOption(call, of) ?? '';
     const payer = of === 'project' ? null : await payerOf(store, of, name, io);
     const subject: Subject = payer === null ? { project: name, withSettings } : { payer };
     const namedSubject = { of, name: payer ?? name };
     const options = { isDry, full: call.values['vacuum-full'] === true, asJson: call.values.json === true };
-    return await eraseAndProve(store, { subject, namedSubject, ...options }, io);
-  } catch (cause) {
-    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
-    throw cause;
-  } finally {
-    await store.close();
-  }
+    return eraseAndProve(store, { subject, namedSubject, ...options }, io);
+  };
+  return withStore(call, io, erase, isDry);
 }
 
 /** Name of a person in the ledger. @throws UserError for a key that is still valid */

@@ -1,21 +1,23 @@
 import type { Settings } from '../config/settings.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { StoreUnavailable, UserError } from '../errors/errors.ts';
+import { storeFailure, UserError } from '../errors/errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
 import { wrapped } from './table.ts';
 
+type Use<T> = (store: StoreHandle) => Promise<T>;
+
 /**
- * Opens the store read-only, calls `use` with it and closes it. A missing store is not created. Warns on stderr if the
+ * Opens the store, by default read-only, calls `use` with it and closes it. A missing store is not created. Warns on stderr if the
  * running proxy uses another store.
  *
  * @throws UserError if there is no store or it cannot be read
  */
-export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle) => Promise<T>): Promise<T> {
+export async function withStore<T>(call: Call, io: Io, use: Use<T>, readonly = true): Promise<T> {
   const { settings } = readSettings(call, io);
-  const { openStore, storeExists } = await import('../app/store.ts');
+  const { storeExists } = await import('../app/store.ts');
   const running = proxyHealth(proxyUrl(settings), ASK_MS);
   if (!storeExists(settings, (path) => io.fileExists(path))) {
     const advice =
@@ -24,14 +26,22 @@ export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle)
         : `the proxy at ${proxyUrl(settings)} uses another, which MCP_PRUNER_DB_PATH or MCP_PRUNER_DATABASE_URL names`;
     throw new UserError(`there is no store at ${settings.dbPath}: ${advice}`);
   }
-  const store = await openStore(settings, { edition: io.edition, readonly: true, clock: io.clock });
-  try {
+  return usingStore(settings, io, readonly, async (store) => {
     const result = await use(store);
     await noteOtherStore(store, await running, settings, io);
     return result;
+  });
+}
+
+/** Opens the store, calls `use` with it and closes it. @throws UserError if the store is unavailable */
+export async function usingStore<T>(settings: Settings, io: Io, readonly: boolean, use: Use<T>): Promise<T> {
+  const { openStore } = await import('../app/store.ts');
+  const store = await openStore(settings, { edition: io.edition, clock: io.clock, readonly });
+  try {
+    return await use(store);
   } catch (cause) {
-    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
-    throw cause;
+    const { message } = storeFailure(cause);
+    throw new UserError(store.problem()?.message ?? message, { cause });
   } finally {
     await store.close();
   }

@@ -1,9 +1,8 @@
 import { projectSettings, projectSettingsIn } from '../config/project-settings.ts';
 import type { ProjectSettings } from '../core/ports/project-settings.ts';
-import { StoreUnavailable, UserError } from '../errors/errors.ts';
-import type { StoreHandle } from '../store/handle.ts';
+import { UserError } from '../errors/errors.ts';
 import { type Call, type Command, configOption, flag, type Io, textOption, UsageError, valued } from './command.ts';
-import { withStore } from './open-store.ts';
+import { usingStore, withStore } from './open-store.ts';
 import { readSettings } from './read-settings.ts';
 
 const ACTIONS = ['list', 'set', 'history'] as const;
@@ -118,9 +117,7 @@ async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<str
     throw new UsageError(`a project needs a name of at most ${MAX_PROJECT_CHARS} characters`);
   }
   const { settings } = readSettings(call, io);
-  const { openStore } = await import('../app/store.ts');
-  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock });
-  try {
+  return usingStore(settings, io, false, async (store) => {
     await store.ready();
     const held = (await store.projectSettings.current()).find((row) => row.project === project);
     const before = held ? projectSettingsIn(held.settings) : {};
@@ -137,10 +134,5 @@ async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<str
     ]);
     io.out(`${project}: ${text}\n`);
     return 0;
-  } catch (cause) {
-    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
-    throw cause;
-  } finally {
-    await store.close();
-  }
+  });
 }

@@ -75,7 +75,18 @@ export class StoreUnavailable extends PrunerError {
 
 /** Whether the store works, but refuses the values that were to be written. */
 export function isUnwritable(cause: unknown): boolean {
-  return cause instanceof StoreUnavailable && cause.reason === 'unwritable';
+  return storeReason(cause) === 'unwritable';
+}
+
+/** Why the store is unavailable, if that was thrown; otherwise `null`. */
+export function storeReason(cause: unknown): string | null {
+  return cause instanceof StoreUnavailable ? cause.reason : null;
+}
+
+/** What was thrown, if the store is unavailable. @throws anything else that was thrown */
+export function storeFailure(cause: unknown): StoreUnavailable {
+  if (cause instanceof StoreUnavailable) return cause;
+  throw cause;
 }
 
 /** A failure for terminal users: what was wrong, what is allowed, what to do. */
@@ -95,5 +106,6 @@ export class UserError extends Error {
 
 /** A short constant code for a failure. */
 export function reasonOf(cause: unknown): string {
-  return cause instanceof StoreUnavailable ? `store_${cause.reason}` : 'internal_error';
+  const reason = storeReason(cause);
+  return reason === null ? 'internal_error' : `store_${reason}`;
 }

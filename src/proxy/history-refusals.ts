@@ -1,7 +1,7 @@
 import { ExactLruMap } from '../base/bounded-map.ts';
 import { TIMED_OUT } from '../core/decide/time-limits.ts';
 import type { HistoryUnknown } from '../core/sent/history-unknown.ts';
-import { StoreUnavailable } from '../errors/errors.ts';
+import { storeReason } from '../errors/errors.ts';
 
 /** Clients resend a request for some 50 seconds. */
 const MAX_MS = 45_000;
@@ -40,5 +40,5 @@ export class HistoryRefusals {
  * time-out, unlike a database that cannot be reached.
  */
 export function isMomentary({ cause }: HistoryUnknown): boolean {
-  return cause === TIMED_OUT || (cause instanceof StoreUnavailable && cause.reason === 'locked');
+  return cause === TIMED_OUT || storeReason(cause) === 'locked';
 }

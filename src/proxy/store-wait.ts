@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable } from '../errors/errors.ts';
+import { storeReason } from '../errors/errors.ts';
 
 interface StoreWaitOptions {
   /** Why the store is currently unusable or unwritable, or `null`. */
@@ -52,8 +52,9 @@ export class StoreWait {
   async #back(cause: unknown): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
-    if (!(cause instanceof StoreUnavailable)) return false; // not a store failure, so waiting does not help
+    const reason = storeReason(cause);
+    if (reason === null) return false; // not a store failure, so waiting does not help
     await pause(AGAIN_MS);
-    return cause.reason === 'unreachable' || cause.reason === 'locked';
+    return reason === 'unreachable' || reason === 'locked';
   }
 }

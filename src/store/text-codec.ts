@@ -9,7 +9,7 @@ import {
   type ZlibOptions,
 } from 'node:zlib';
 import type { NewDecision, PackedText, StoreBatch } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors/errors.ts';
+import { StoreUnavailable, storeReason } from '../errors/errors.ts';
 
 const compress = promisify<Buffer, ZlibOptions, Buffer>(deflateRaw);
 const decompress = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
@@ -141,7 +141,7 @@ export async function intactText(
     const text = await openText(stored);
     return hashOf === undefined || hashOf(text) === stored.hash ? text : null;
   } catch (cause) {
-    if (cause instanceof StoreUnavailable) return null;
+    if (storeReason(cause) !== null) return null;
     throw cause;
   }
 }

@@ -7,7 +7,7 @@ import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { PassingRequest, SeamExchange, SeamRequest, SeamSeat, Swapped } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { hasUserWords } from 'mcp-pruner/core/request/user-signs.ts';
-import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
+import { storeReason } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
 import { type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS } from './book.ts';
@@ -149,7 +149,7 @@ export class Seat implements SeamSeat {
         return exchange;
       } catch (cause) {
         // sent whole, a conversation with a block would break; one that was sent whole in the same outage did
-        const mayWait = cause instanceof StoreUnavailable && isAnswered(request) && !this.#wentWhole(request);
+        const mayWait = storeReason(cause) !== null && isAnswered(request) && !this.#wentWhole(request);
         if (mayWait && (await request.wait(cause))) continue;
         this.#options.onFailure('compaction_not_used', cause, { requestId: request.requestId });
         exchange.leave();

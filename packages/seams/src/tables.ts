@@ -1,4 +1,4 @@
-import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
+import { storeReason } from 'mcp-pruner/errors/errors.ts';
 import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { change, type Steps } from 'mcp-pruner/store/sql/steps.ts';
 
@@ -53,7 +53,7 @@ export async function orNone<T>(read: Promise<T>, none: T): Promise<T> {
   try {
     return await read;
   } catch (cause) {
-    if (cause instanceof StoreUnavailable && cause.reason === 'corrupt') return none;
+    if (storeReason(cause) === 'corrupt') return none;
     throw cause;
   }
 }

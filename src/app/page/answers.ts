@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { FailureReporter } from '../../base/failures.ts';
-import { type CodedRow, type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../../errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, PrunerError, storeReason } from '../../errors/errors.ts';
 
 /** A request with an invalid field, which the message names. */
 export class InvalidRequest extends Error {
@@ -99,7 +99,7 @@ export function answering(answer: Answer, onFailure: FailureReporter): RequestHa
     } catch (cause) {
       if (cause instanceof InvalidRequest) refuse(res, 'invalid_request', cause.message);
       else if (cause instanceof Refused) refuse(res, cause.code, cause.message);
-      else if (cause instanceof StoreUnavailable) refuse(res, 'store_unavailable', undefined, 503);
+      else if (storeReason(cause) !== null) refuse(res, 'store_unavailable', undefined, 503);
       else if (cause instanceof PrunerError) refuse(res, cause.row, hintOf(cause), statusOf(cause));
       else {
         onFailure('internal_error', cause);

@@ -1,6 +1,6 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { run, type Work, waitFor } from '../../base/work.ts';
-import { type FallbackCode, reasonOf, StoreUnavailable } from '../../errors/errors.ts';
+import { type FallbackCode, reasonOf, storeFailure } from '../../errors/errors.ts';
 import { decide, type Job } from '../decide/decision.ts';
 import type { LookedUpAhead } from '../decide/decision-cache.ts';
 import type { Decided, DecisionMaker } from '../decide/decision-maker.ts';
@@ -78,8 +78,7 @@ export class DecideStage {
       );
       return { decisions, fresh: [...unique.values()], fallbacks, failure: null };
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
-      return this.whole(request, cause);
+      return this.whole(request, storeFailure(cause));
     }
   }
 

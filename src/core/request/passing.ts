@@ -1,5 +1,5 @@
 import { run } from '../../base/work.ts';
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { storeFailure } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
 import { BodyWalk } from '../../wires/json/walk.ts';
@@ -157,7 +157,7 @@ export class Passing {
     try {
       return { epoch: store.epoch(), directives, now: clock.nowMs(), failure: null };
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
+      storeFailure(cause);
       return null;
     }
   }

@@ -1,7 +1,7 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { type Work, waitFor } from '../../base/work.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { storeFailure } from '../../errors/errors.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
 import { ifLargeInTurns, type Turns } from '../decide/turns.ts';
@@ -240,8 +240,8 @@ function controlRecords(request: ReadRequest): readonly SentMessage[] {
  * @throws HistoryUnknown if the policy is to wait and the outcome of the commit is unknown
  */
 function throwIfUnsure(cause: unknown, { policy }: ReadRequest): void {
-  if (!(cause instanceof StoreUnavailable)) throw cause;
-  const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
+  const { reason, mayBeDone } = storeFailure(cause);
+  const mayBeWritten = reason === 'unreachable' || mayBeDone;
   if (mayBeWritten && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
 }
 

@@ -1,5 +1,5 @@
 import { run, type Work, waitFor } from '../../base/work.ts';
-import { type FallbackCode, StoreUnavailable } from '../../errors/errors.ts';
+import { type FallbackCode, storeFailure } from '../../errors/errors.ts';
 import type { AnswerTurn } from '../../wires/dialects/dialect.ts';
 import { TIMED_OUT } from '../decide/time-limits.ts';
 import { Turns } from '../decide/turns.ts';
@@ -326,8 +326,8 @@ export class RequestPipeline {
       const epoch = store.epoch();
       const view = directives && (directives.known(scope.project) ?? (yield* waitFor(directives.view(scope.project))));
       return { epoch, directives: view ?? NO_DIRECTIVES, now, failure: null };
-    } catch (failure) {
-      if (!(failure instanceof StoreUnavailable)) throw failure;
+    } catch (cause) {
+      const failure = storeFailure(cause);
       return { epoch: '', directives: directives?.known(scope.project) ?? NO_DIRECTIVES, now, failure };
     }
   }

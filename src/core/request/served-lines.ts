@@ -2,7 +2,7 @@ import { BoundedMap } from '../../base/bounded-map.ts';
 import { together, type Work, waitFor } from '../../base/work.ts';
 import { lineAt, splitLines } from '../../engine/text/lines.ts';
 import type { LineRange } from '../../engine/types.ts';
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { storeFailure } from '../../errors/errors.ts';
 import type { RecoveredLines } from '../../wires/transcript/shell-recovery.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
@@ -50,7 +50,7 @@ export class ServedLines {
     try {
       return yield* together(texts.map((text) => this.#markOne(text, project)));
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
+      storeFailure(cause);
       return texts.map(asRecovered);
     }
   }

@@ -1,7 +1,7 @@
 import type { FailureReporter } from '../../base/failures.ts';
 import { run, type Work, waitFor } from '../../base/work.ts';
 import { formatMarker } from '../../engine/text/marker.ts';
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { storeFailure } from '../../errors/errors.ts';
 import { JsonShapeError } from '../../wires/json/cursor.ts';
 import { textHash } from '../hash.ts';
 import { keptText } from '../kept-text.ts';
@@ -64,7 +64,7 @@ export class ShortTools {
     try {
       yield* waitFor(this.load());
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
+      storeFailure(cause);
       if (binding !== 'free' && policy.whenHistoryUnknown === 'wait' && !read.begins) throw new HistoryUnknown(cause);
       this.#options.onFailure('tools_unknown', cause);
     }

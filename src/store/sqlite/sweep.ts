@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../errors/errors.ts';
+import { storeReason } from '../../errors/errors.ts';
 import type { StoreOptions, SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { livingMs, roomLimit, YEAR_MS } from '../lifetimes.ts';
@@ -99,7 +99,7 @@ export class Sweeper {
     try {
       await put(false);
     } catch (error) {
-      if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;
+      if (storeReason(error) !== 'full') throw error;
       await put(true);
     }
   }

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
-import { type CodedRow, type ErrorCode, errorRow, StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
+import { type CodedRow, type ErrorCode, errorRow, storeReason } from 'mcp-pruner/errors/errors.ts';
 import { z } from 'zod';
 import { keyError } from '../keys/errors.ts';
 import { type AdminRoute, openApi } from './routes.ts';
@@ -21,9 +21,9 @@ export function adminRouter(
     const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
     router[route.method](path, (req, res) => {
       answer(route, req, res).catch((cause: unknown) => {
-        if (cause instanceof StoreUnavailable) refuse(res, keyError('keys_unavailable'));
+        if (storeReason(cause) !== null) refuse(res, keyError('keys_unavailable'));
         else refuse(res, 'internal_error');
-        onFailure(cause instanceof StoreUnavailable ? cause.reason : 'internal_error', cause);
+        onFailure(storeReason(cause) ?? 'internal_error', cause);
       });
     });
   }

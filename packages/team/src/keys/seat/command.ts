@@ -9,14 +9,14 @@ import {
   UsageError,
   valued,
 } from 'mcp-pruner/cli/command.ts';
+import { usingStore } from 'mcp-pruner/cli/open-store.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from 'mcp-pruner/cli/run-proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers, storePlace } from 'mcp-pruner/cli/store-place.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { AccessKey, KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';
-import { StoreUnavailable, UserError } from 'mcp-pruner/errors/errors.ts';
-import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
 import { parsed } from 'mcp-pruner/wires/json/value.ts';
 import type { KeyDesk } from '../key-desk.ts';
 import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '../key-input.ts';
@@ -80,7 +80,7 @@ interface KeysInStore {
 /** @throws UserError if the store is unusable */
 async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: KeysInStore) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
-  const { openStore, storeExists } = await import('mcp-pruner/app/store.ts');
+  const { storeExists } = await import('mcp-pruner/app/store.ts');
   if (settings.dbPath === ':memory:' && settings.databaseUrl === null) {
     throw new UserError('the store is in the memory of each process (MCP_PRUNER_DB_PATH): keys need a permanent one');
   }
@@ -90,8 +90,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   if (action !== 'create' && !exists) {
     throw new UserError(`there is no store at ${settings.dbPath}, and so no key: mcp-pruner keys create makes both`);
   }
-  const store: StoreHandle = await openStore(settings, { edition: io.edition, clock: io.clock });
-  try {
+  return usingStore(settings, io, false, async (store) => {
     await store.ready();
     if (store.problem() === null) refuseOtherStore(settings, running, await store.id());
     const { KeyDesk } = await import('../key-desk.ts');
@@ -101,12 +100,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
     };
     const desk = new KeyDesk({ keys: async () => keys, clock: io.clock, record, by: 'cli' });
     return await use({ keys, desk, place: storePlace(settings) });
-  } catch (cause) {
-    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
-    throw cause;
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 /** Prevents creating a key in a store that the server does not use. @throws UserError */
