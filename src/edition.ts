@@ -19,6 +19,10 @@ export const edition: CliEdition = {
   ledger: async () => (await import('@mcp-pruner/ledger/open.ts')).openLedger,
   recall: async () => (await import('@mcp-pruner/recall/open.ts')).openRecall,
   contextGc: async () => (await import('@mcp-pruner/context/open.ts')).openContextGc,
+  backend: async (base) =>
+    base.settings.backend === 'heuristic'
+      ? null
+      : (await import('@mcp-pruner/backends/open-scorer.ts')).openBackend(base),
   parts: [fleet, keys, limits, seams],
   page: async (parts) => (await import('@mcp-pruner/page/open.ts')).openPageOf(parts),
   tables: [fleetTables, limitTables, seamTables],

@@ -17,12 +17,12 @@ const layers: readonly (readonly string[])[] = [
   ['base', 'errors', 'engine'],
   ['wires'],
   ['core'],
-  ['store', 'backends', 'config', 'observe'],
+  ['store', 'config', 'observe'],
   ['proxy', 'mcp'],
   ['app'],
   ['cli'],
   // libraries of commands and guests
-  ['packages/money'],
+  ['packages/backends', 'packages/money', 'packages/ui'],
   ['packages/agents'],
   ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'stdio', 'team'].map(
     (name) => `packages/${name}`,

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type OpenScorer, openScorer } from '../backends/open-scorer.ts';
 import { ProjectBook } from '../config/project-book.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
 import { createPruner } from '../core/calls/prune-text.ts';
@@ -15,13 +14,14 @@ import { IDEMPOTENCY_TTL_MS, Idempotency } from '../mcp/idempotency.ts';
 import { Resources } from '../mcp/resources/registry.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { RetentionByProject, Upkeep } from '../store/upkeep.ts';
-import type { Base, Context } from './context.ts';
+import type { Context } from './context.ts';
 import {
   type ContextGuest,
   type ContextView,
   type LedgerCounters,
   type LedgerGuest,
   type OpenLedger,
+  type OpenScorer,
   partTools,
   type RecallGuest,
 } from './guest.ts';
@@ -75,7 +75,7 @@ export async function openServices(
   counters?: LedgerCounters,
 ): Promise<Services> {
   const { store, events } = context;
-  const deciding = openDeciding(context);
+  const deciding = await openDeciding(context);
   const { scorer, turns, decider, decisionCache } = deciding;
   const projectBook = openProjectBook(context);
   const { edition } = context;
@@ -138,9 +138,9 @@ export async function openServices(
 }
 
 /** Components that decide about texts: scorer, worker threads, and decision cache. */
-function openDeciding(context: Context) {
-  const { settings, store, clock, failures } = context;
-  const scorer = openBackend(context);
+async function openDeciding(context: Context) {
+  const { edition, settings, store, clock, failures } = context;
+  const scorer = await edition.backend(context);
   const turns = new Turns();
   const decider = new WorkerDecider({
     mainThread: new MainThreadDecider(turns, () => warmUpOnce(context, turns)),
@@ -245,29 +245,5 @@ export function openIdempotency({ store, events, failures, clock, log }: Context
     events,
     onReplayed: (tool) => log.info({ tool }, `${tool}_replayed`),
     onFailure: failures.of('answers'),
-  });
-}
-
-/** Opens the configured scoring backend; `null` if the engine ranks alone. */
-function openBackend({ settings, log, clock }: Base): OpenScorer | null {
-  const { backend } = settings;
-  return openScorer({
-    backend,
-    deepinfra: {
-      endpointUrl: settings.deepinfraEndpointUrl,
-      apiKey: settings.deepinfraApiKey,
-      timeoutMs: settings.deepinfraTimeoutMs,
-      maxDocs: settings.deepinfraMaxDocs,
-    },
-    swePrunerUrl: settings.swePrunerUrl,
-    proxies: settings.networkProxies,
-    clock,
-    cacheTtlMs: settings.cacheTtlS * 1000,
-    cacheMaxItems: settings.cacheMaxItems,
-    onFailure: (failure) => log.warn(failure, 'backend failed, ranked without it'),
-    onBreaker: (openedBy) => {
-      if (openedBy === null) log.info({ backend }, 'backend works again');
-      else log.warn({ backend, openedBy }, 'backend keeps failing, not asked for a while');
-    },
   });
 }

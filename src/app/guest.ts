@@ -14,7 +14,7 @@ import type { RunFigures } from '../core/ports/run-figures.ts';
 import type { SeamSeat } from '../core/ports/seams.ts';
 import type { Observer } from '../core/ports/seen.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
-import type { Clock } from '../core/ports.ts';
+import type { Clock, LineScorer } from '../core/ports.ts';
 import type { CodedRow } from '../errors/errors.ts';
 import type { PartTools } from '../mcp/part-tools.ts';
 import type { Face, Tool, ToolRegistry } from '../mcp/tool.ts';
@@ -25,7 +25,7 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 import type { Side } from '../store/move/tables.ts';
 import type { PartTables } from '../store/part-tables.ts';
 import type { Services } from './compose.ts';
-import type { Context } from './context.ts';
+import type { Base, Context } from './context.ts';
 import type { OpenView, View, ViewParts } from './mounts.ts';
 import type { Answer } from './page/answers.ts';
 
@@ -230,6 +230,13 @@ export function memberOf<K extends keyof Guest>(guests: readonly Guest[], member
   return guests.find((guest) => guest[member] !== undefined)?.[member];
 }
 
+/** A remote service that ranks lines. */
+export interface OpenScorer extends LineScorer {
+  /** `ok`, `not_configured` or `circuit_open`. */
+  readonly state: string;
+  close(): Promise<void>;
+}
+
 /** The optional parts of a program, passed in by its entry point. */
 export interface Edition {
   readonly settings: SettingTable;
@@ -237,6 +244,8 @@ export interface Edition {
   readonly ledger: () => Promise<(context: Context, counters?: LedgerCounters) => LedgerGuest>;
   readonly recall: () => Promise<(context: Context, onHits: (pruneIds: readonly string[]) => void) => RecallGuest>;
   readonly contextGc: () => Promise<(context: Context, parts: ContextParts) => ContextGuest>;
+  /** Opens the configured remote backend; `null` if the engine ranks alone. */
+  readonly backend: (base: Base) => Promise<OpenScorer | null>;
   /** Parts, in the order in which their doors admit requests. */
   readonly parts: readonly Part[];
   /** Builds the page over the services; files load with the first request. If absent, there is no page. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { deepinfraEnv, NOWHERE, pruneText } from '../../packages/backends/test/pruning.ts';
+import { type RerankCall, rerankAnswer, startReranker } from '../../packages/backends/test/services.ts';
 import { Agent } from '../../packages/context/test/agent.ts';
 import { reasonInEnglish } from '../../src/engine/text/reasons.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
-import { deepinfraEnv, NOWHERE, pruneText } from '../backends/pruning.ts';
-import { type RerankCall, rerankAnswer, startReranker } from '../backends/services.ts';
 import { contentAt } from '../helpers/chat.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn } from '../helpers/markers.ts';

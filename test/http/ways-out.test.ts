@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { JsonPoster } from '@mcp-pruner/backends/post-json.ts';
 import { describe, expect, it } from 'vitest';
-import { JsonPoster } from '../../src/backends/post-json.ts';
 import { routeTo } from '../../src/core/proxy-route.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NOWHERE, pruneText } from '../backends/pruning.ts';
+import { NOWHERE, pruneText } from '../../packages/backends/test/pruning.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog } from '../helpers/texts.ts';

@@ -1,5 +1,5 @@
-import { CallFailure, JsonPoster } from 'mcp-pruner/backends/post-json.ts';
-import { askSwePruner, prunedText } from 'mcp-pruner/backends/swe-pruner.ts';
+import { CallFailure, JsonPoster } from '@mcp-pruner/backends/post-json.ts';
+import { askSwePruner, prunedText } from '@mcp-pruner/backends/swe-pruner.ts';
 
 export interface SwePrunerConfig {
   /** URL of the service; `null` if pruning is disabled. */

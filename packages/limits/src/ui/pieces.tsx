@@ -1,6 +1,6 @@
-import { dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartPieces } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Bar, Card, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { dollars } from '@mcp-pruner/ui/format.tsx';
+import type { PartPieces } from '@mcp-pruner/ui/part-view.tsx';
+import { Bar, Card, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { points } from 'mcp-pruner/base/decimals.ts';
 import type { ContextFigures } from '../line-figures.ts';
 import type { ConversationShare, LimitsReport, WindowShown } from '../shapes.ts';

@@ -1,7 +1,7 @@
-import { type Failure, failureOf, loadSession, type Session } from 'mcp-pruner/app/page/ui/api.tsx';
-import type { PartPieces, PartView } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Head, Trouble } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
-import { Toasts } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
+import { type Failure, failureOf, loadSession, type Session } from '@mcp-pruner/ui/api.tsx';
+import type { PartPieces, PartView } from '@mcp-pruner/ui/part-view.tsx';
+import { Head, Trouble } from '@mcp-pruner/ui/parts/pieces.tsx';
+import { Toasts } from '@mcp-pruner/ui/parts/toast.tsx';
 import { render } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon } from './parts/icon.tsx';

@@ -1,6 +1,6 @@
-import { dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartPieces } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Card, Table, Time, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { dollars } from '@mcp-pruner/ui/format.tsx';
+import type { PartPieces } from '@mcp-pruner/ui/part-view.tsx';
+import { Card, Table, Time, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { compactionWords } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { ConversationShown, MonthShown } from '../shapes.ts';

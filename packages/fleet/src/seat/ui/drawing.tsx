@@ -1,4 +1,4 @@
-import { ScrollArea, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { ScrollArea, Table } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { useMemo } from 'preact/hooks';
 import type { GraphShown } from '../page-shapes.ts';
 

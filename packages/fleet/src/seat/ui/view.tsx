@@ -1,19 +1,9 @@
-import { messageOf, post } from 'mcp-pruner/app/page/ui/api.tsx';
-import { clock, compact } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartView } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Confirm } from 'mcp-pruner/app/page/ui/parts/confirm.tsx';
-import {
-  Badge,
-  Card,
-  Empty,
-  Head,
-  Scroll,
-  Show,
-  Table,
-  Time,
-  useLoaded,
-} from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
-import { say } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
+import { messageOf, post } from '@mcp-pruner/ui/api.tsx';
+import { clock, compact } from '@mcp-pruner/ui/format.tsx';
+import type { PartView } from '@mcp-pruner/ui/part-view.tsx';
+import { Confirm } from '@mcp-pruner/ui/parts/confirm.tsx';
+import { Badge, Card, Empty, Head, Scroll, Show, Table, Time, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
+import { say } from '@mcp-pruner/ui/parts/toast.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

@@ -1,6 +1,6 @@
-import { get, messageOf } from 'mcp-pruner/app/page/ui/api.tsx';
-import { ScrollArea } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
-import { say } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
+import { get, messageOf } from '@mcp-pruner/ui/api.tsx';
+import { ScrollArea } from '@mcp-pruner/ui/parts/pieces.tsx';
+import { say } from '@mcp-pruner/ui/parts/toast.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useState } from 'preact/hooks';
 import type { CutOfText, LineShown, TextPart, WhyShown } from '../../shapes.ts';

@@ -1,4 +1,4 @@
-import type { PartView } from 'mcp-pruner/app/page/ui/part-view.tsx';
+import type { PartView } from '@mcp-pruner/ui/part-view.tsx';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { to } from '../route.tsx';
 

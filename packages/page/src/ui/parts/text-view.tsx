@@ -1,7 +1,7 @@
-import { type Failure, failureOf, get, messageOf, post } from 'mcp-pruner/app/page/ui/api.tsx';
-import { share } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Time, Trouble } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
-import { say } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
+import { type Failure, failureOf, get, messageOf, post } from '@mcp-pruner/ui/api.tsx';
+import { share } from '@mcp-pruner/ui/format.tsx';
+import { Time, Trouble } from '@mcp-pruner/ui/parts/pieces.tsx';
+import { say } from '@mcp-pruner/ui/parts/toast.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { LineShown, TextPart, WhyShown } from '../../shapes.ts';

@@ -1,4 +1,4 @@
-import { clock, compact } from 'mcp-pruner/app/page/ui/format.tsx';
+import { clock, compact } from '@mcp-pruner/ui/format.tsx';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';
 import { writtenIn } from './turn-table.tsx';
 

@@ -1,5 +1,5 @@
-import { clock, compact, dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Badge, Card, Time } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { clock, compact, dollars } from '@mcp-pruner/ui/format.tsx';
+import { Badge, Card, Time } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TimelineShown, TurnShown } from '../../shapes.ts';

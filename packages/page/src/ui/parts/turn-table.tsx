@@ -1,5 +1,5 @@
-import { clock, compact, dollarColumn } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Badge, Table, Time } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { clock, compact, dollarColumn } from '@mcp-pruner/ui/format.tsx';
+import { Badge, Table, Time } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { missWords } from 'mcp-pruner/core/miss-causes.ts';
 import { useState } from 'preact/hooks';
 import type { TurnShown } from '../../shapes.ts';

@@ -1,6 +1,6 @@
-import { messageOf, post } from 'mcp-pruner/app/page/ui/api.tsx';
-import { Confirm } from 'mcp-pruner/app/page/ui/parts/confirm.tsx';
-import { say } from 'mcp-pruner/app/page/ui/parts/toast.tsx';
+import { messageOf, post } from '@mcp-pruner/ui/api.tsx';
+import { Confirm } from '@mcp-pruner/ui/parts/confirm.tsx';
+import { say } from '@mcp-pruner/ui/parts/toast.tsx';
 import { useState } from 'preact/hooks';
 import type { TextOfTurn } from '../../shapes.ts';
 

@@ -1,7 +1,7 @@
-import { type Failure, failureOf, get } from 'mcp-pruner/app/page/ui/api.tsx';
-import { compact, dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartPieces } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Badge, Bar, BoundBadge, Head, Show, Time, Trouble, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { type Failure, failureOf, get } from '@mcp-pruner/ui/api.tsx';
+import { compact, dollars } from '@mcp-pruner/ui/format.tsx';
+import type { PartPieces } from '@mcp-pruner/ui/part-view.tsx';
+import { Badge, Bar, BoundBadge, Head, Show, Time, Trouble, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useMemo, useState } from 'preact/hooks';
 import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';

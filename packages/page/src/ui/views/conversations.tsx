@@ -1,15 +1,6 @@
-import { type Failure, failureOf, get } from 'mcp-pruner/app/page/ui/api.tsx';
-import { ago, compact, dollarColumn, share } from 'mcp-pruner/app/page/ui/format.tsx';
-import {
-  Badge,
-  BoundBadge,
-  Empty,
-  Head,
-  Show,
-  Time,
-  Trouble,
-  useLoaded,
-} from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { type Failure, failureOf, get } from '@mcp-pruner/ui/api.tsx';
+import { ago, compact, dollarColumn, share } from '@mcp-pruner/ui/format.tsx';
+import { Badge, BoundBadge, Empty, Head, Show, Time, Trouble, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { useEffect, useState } from 'preact/hooks';
 import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';

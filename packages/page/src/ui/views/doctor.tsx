@@ -1,6 +1,6 @@
+import { type Failure, failureOf, post } from '@mcp-pruner/ui/api.tsx';
+import { Badge, Head, Trouble } from '@mcp-pruner/ui/parts/pieces.tsx';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
-import { type Failure, failureOf, post } from 'mcp-pruner/app/page/ui/api.tsx';
-import { Badge, Head, Trouble } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
 import { plural } from 'mcp-pruner/base/counts.ts';
 import { useEffect, useState } from 'preact/hooks';
 

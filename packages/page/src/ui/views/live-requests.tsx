@@ -1,6 +1,6 @@
-import { type Failure, failureOf, get } from 'mcp-pruner/app/page/ui/api.tsx';
-import { clock, compact, dayName, dollarColumn, duration, iso } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Badge, Time } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { type Failure, failureOf, get } from '@mcp-pruner/ui/api.tsx';
+import { clock, compact, dayName, dollarColumn, duration, iso } from '@mcp-pruner/ui/format.tsx';
+import { Badge, Time } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
 import { type FallbackRow, fallbackTable } from 'mcp-pruner/errors/rows/of-fallbacks.ts';

@@ -1,6 +1,6 @@
-import { type Failure, failureOf, get } from 'mcp-pruner/app/page/ui/api.tsx';
-import { clock } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Empty, Head, Time, Trouble, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { type Failure, failureOf, get } from '@mcp-pruner/ui/api.tsx';
+import { clock } from '@mcp-pruner/ui/format.tsx';
+import { Empty, Head, Time, Trouble, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import type { RequestCost } from 'mcp-pruner/core/ports/browse.ts';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { fits, type RequestFilters, withCost } from '../../requests.ts';

@@ -1,6 +1,6 @@
-import { compact, dollarColumn, dollars, share } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartPieces } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn, dollars, share } from '@mcp-pruner/ui/format.tsx';
+import type { PartPieces } from '@mcp-pruner/ui/part-view.tsx';
+import { Bar, Card, Empty, Figure, Head, Show, Table, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
 import { coldLines } from 'mcp-pruner/core/ports/cold-report.ts';

@@ -1,4 +1,4 @@
-import { Badge, Card, Head, Show, Time, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { Badge, Card, Head, Show, Time, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { plural } from 'mcp-pruner/base/counts.ts';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';

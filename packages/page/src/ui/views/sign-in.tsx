@@ -1,4 +1,4 @@
-import { messageOf, post } from 'mcp-pruner/app/page/ui/api.tsx';
+import { messageOf, post } from '@mcp-pruner/ui/api.tsx';
 import { useState } from 'preact/hooks';
 
 /** Asks for the token once; afterwards, an HttpOnly cookie replaces it. */

@@ -1,5 +1,5 @@
-import { ago, bytes, share } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Bar, Card, Empty, Figure, Head, Show, Table, Time, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { ago, bytes, share } from '@mcp-pruner/ui/format.tsx';
+import { Bar, Card, Empty, Figure, Head, Show, Table, Time, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import type { RecallAnswer } from 'mcp-pruner/core/ports/recall.ts';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-import { Head } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { Head } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { useState } from 'preact/hooks';
 import { TextView } from '../parts/text-view.tsx';
 import { previousView, to } from '../route.tsx';

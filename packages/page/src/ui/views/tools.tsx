@@ -1,5 +1,5 @@
-import { compact, dollarColumn, share } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Bar, Card, Empty, Head, Scroll, Show, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn, share } from '@mcp-pruner/ui/format.tsx';
+import { Bar, Card, Empty, Head, Scroll, Show, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import type { LedgerReport, LedgerTool } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { FacetsShown, LinesShown } from '../../shapes.ts';

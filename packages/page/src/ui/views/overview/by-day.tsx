@@ -1,5 +1,5 @@
-import { compact, dayName, dollarColumn, dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Card, Table, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dayName, dollarColumn, dollars } from '@mcp-pruner/ui/format.tsx';
+import { Card, Table, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count, plural } from 'mcp-pruner/base/counts.ts';
 import type { LedgerDay, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
 import { useMemo, useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
-import { compact, dollarColumn } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Card, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn } from '@mcp-pruner/ui/format.tsx';
+import { Card, Table } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import { type Difference, type HoldoutResult, isTelling, undecidedWords } from 'mcp-pruner/core/ports/ledger-report.ts';
 

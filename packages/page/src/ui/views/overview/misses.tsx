@@ -1,5 +1,5 @@
-import { compact, dollarColumn, dollars, share } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Card, Table } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn, dollars, share } from '@mcp-pruner/ui/format.tsx';
+import { Card, Table } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import { missAction, missWords } from 'mcp-pruner/core/miss-causes.ts';
 import type { ColdFigures } from 'mcp-pruner/core/ports/compactions.ts';

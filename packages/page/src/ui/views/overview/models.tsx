@@ -1,5 +1,5 @@
-import { dollarColumn } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Card, Table, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { dollarColumn } from '@mcp-pruner/ui/format.tsx';
+import { Card, Table, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import type { LedgerReport, LedgerTotals } from 'mcp-pruner/core/ports/ledger-report.ts';
 import type { LinesShown } from '../../../shapes.ts';

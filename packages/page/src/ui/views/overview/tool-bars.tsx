@@ -1,5 +1,5 @@
-import { compact, dollarColumn } from 'mcp-pruner/app/page/ui/format.tsx';
-import { Card } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn } from '@mcp-pruner/ui/format.tsx';
+import { Card } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { plural } from 'mcp-pruner/base/counts.ts';
 import type { LedgerTool } from 'mcp-pruner/core/ports/ledger-report.ts';
 import { to } from '../../route.tsx';

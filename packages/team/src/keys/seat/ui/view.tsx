@@ -1,6 +1,6 @@
-import { compact, dollarColumn, dollars } from 'mcp-pruner/app/page/ui/format.tsx';
-import type { PartView } from 'mcp-pruner/app/page/ui/part-view.tsx';
-import { Badge, Empty, Head, Show, Table, Time, useLoaded } from 'mcp-pruner/app/page/ui/parts/pieces.tsx';
+import { compact, dollarColumn, dollars } from '@mcp-pruner/ui/format.tsx';
+import type { PartView } from '@mcp-pruner/ui/part-view.tsx';
+import { Badge, Empty, Head, Show, Table, Time, useLoaded } from '@mcp-pruner/ui/parts/pieces.tsx';
 import { count } from 'mcp-pruner/base/counts.ts';
 import type { KeyOnPage, KeysShown } from '../page-shapes.ts';
 

@@ -1,6 +1,6 @@
-import { groupBy } from '../engine/group-by.ts';
-import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
-import { parseMarker } from '../engine/text/marker.ts';
+import { groupBy } from 'mcp-pruner/engine/group-by.ts';
+import { type Lines, lineAt, splitLines } from 'mcp-pruner/engine/text/lines.ts';
+import { parseMarker } from 'mcp-pruner/engine/text/marker.ts';
 
 interface KeptLine {
   readonly line: string;

@@ -1,4 +1,4 @@
-import type { ScoreRequest } from '../core/ports.ts';
+import type { ScoreRequest } from 'mcp-pruner/core/ports.ts';
 
 export interface LineOpinions {
   /** See `PruneInput.externalScores`; one per line. */

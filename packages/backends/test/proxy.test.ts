@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { chatBody, contentAt, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
-import { json, startUpstream } from '../helpers/fake-upstream.ts';
-import { markersIn, rebuild } from '../helpers/markers.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
-import { until } from '../helpers/until.ts';
+import { chatBody, contentAt, messageBytes, oneResult, toolTurn } from '../../../test/helpers/chat.ts';
+import { json, startUpstream } from '../../../test/helpers/fake-upstream.ts';
+import { markersIn, rebuild } from '../../../test/helpers/markers.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog } from '../../../test/helpers/texts.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { deepinfraEnv, pruneText } from './pruning.ts';
 import {
   type FakeService,

@@ -1,5 +1,5 @@
-import { count } from '../../../base/counts.ts';
-import { columnDecimals, dollarWords } from '../../../base/decimals.ts';
+import { count } from 'mcp-pruner/base/counts.ts';
+import { columnDecimals, dollarWords } from 'mcp-pruner/base/decimals.ts';
 
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 const time = new Intl.DateTimeFormat(undefined, {

@@ -1,5 +1,5 @@
-import type { ScoreRequest } from '../core/ports.ts';
-import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
+import type { ScoreRequest } from 'mcp-pruner/core/ports.ts';
+import { type Lines, lineAt, splitLines } from 'mcp-pruner/engine/text/lines.ts';
 import { CallFailure, type JsonPoster } from './post-json.ts';
 import type { CallLimits, LineOpinions, RemoteBackend } from './remote-backend.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Clock, LineScorer, Scored, ScoreRequest } from '../core/ports.ts';
-import { splitLines } from '../engine/text/lines.ts';
+import type { Clock, LineScorer, Scored, ScoreRequest } from 'mcp-pruner/core/ports.ts';
+import { splitLines } from 'mcp-pruner/engine/text/lines.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { CallFailure } from './post-json.ts';

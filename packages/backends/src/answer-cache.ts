@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../core/ports.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { LineOpinions } from './remote-backend.ts';
 
 interface CacheOptions {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { CircuitBreaker } from '../../src/backends/circuit-breaker.ts';
-import { json } from '../helpers/fake-upstream.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
+import { json } from '../../../test/helpers/fake-upstream.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog } from '../../../test/helpers/texts.ts';
+import { CircuitBreaker } from '../src/circuit-breaker.ts';
 import { deepinfraEnv, NOWHERE, type Pruned, pruneText } from './pruning.ts';
 import { hang, rerankAnswer, startReranker } from './services.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
 
 interface BreakerOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
-import type { ScoreRequest } from '../core/ports.ts';
-import { splitLines } from '../engine/text/lines.ts';
+import type { ScoreRequest } from 'mcp-pruner/core/ports.ts';
+import { splitLines } from 'mcp-pruner/engine/text/lines.ts';
 import { keptLines } from './align.ts';
 import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
 import type { CallLimits, LineOpinions, RemoteBackend } from './remote-backend.ts';

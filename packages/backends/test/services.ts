@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { FakeUpstream, SeenRequest } from '../helpers/fake-upstream.ts';
-import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import type { FakeUpstream, SeenRequest } from '../../../test/helpers/fake-upstream.ts';
+import { json, startUpstream } from '../../../test/helpers/fake-upstream.ts';
 
 export const KEY = 'sk-deepinfra-very-secret';
 

@@ -1,5 +1,5 @@
+import { errorCode } from 'mcp-pruner/base/causes.ts';
 import type { Dispatcher } from 'undici';
-import { errorCode } from '../base/causes.ts';
 
 type CallFailureKind = 'timeout' | 'cancelled' | 'unreachable' | 'status' | 'not_json' | 'too_large' | 'wrong_shape';
 

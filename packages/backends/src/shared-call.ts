@@ -1,4 +1,4 @@
-import type { ScoreRequest } from '../core/ports.ts';
+import type { ScoreRequest } from 'mcp-pruner/core/ports.ts';
 import { CallFailure } from './post-json.ts';
 import type { LineOpinions } from './remote-backend.ts';
 

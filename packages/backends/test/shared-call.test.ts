@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { CallFailure } from '../../src/backends/post-json.ts';
-import type { LineOpinions, RemoteBackend } from '../../src/backends/remote-backend.ts';
-import { RemoteScorer } from '../../src/backends/remote-scorer.ts';
+import { CallFailure } from '../src/post-json.ts';
+import type { LineOpinions, RemoteBackend } from '../src/remote-backend.ts';
+import { RemoteScorer } from '../src/remote-scorer.ts';
 
 /** A backend that answers when the test says so. */
 class HeldBackend implements RemoteBackend {

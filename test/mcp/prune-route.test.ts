@@ -1,6 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { SwePrunerClient } from '@mcp-pruner/stdio/swe-pruner-client.ts';
 import { describe, expect, it } from 'vitest';
+import { deepinfraEnv, NOWHERE } from '../../packages/backends/test/pruning.ts';
+import { hang, rerankAnswer, startReranker, startSwePruner } from '../../packages/backends/test/services.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { json } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
@@ -8,8 +10,6 @@ import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
-import { deepinfraEnv, NOWHERE } from './pruning.ts';
-import { hang, rerankAnswer, startReranker, startSwePruner } from './services.ts';
 
 const LOG = serverLog(300);
 const QUERY = 'Why did the payment fail?';

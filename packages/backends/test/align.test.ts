@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { splitLines } from 'mcp-pruner/engine/text/lines.ts';
 import { describe, expect, it } from 'vitest';
-import { keptLines } from '../../src/backends/align.ts';
-import { splitLines } from '../../src/engine/text/lines.ts';
-import { cpuMs } from '../helpers/cpu-time.ts';
+import { cpuMs } from '../../../test/helpers/cpu-time.ts';
+import { keptLines } from '../src/align.ts';
 
 /** Line numbers (from 1) that were found to be kept, or `null`. */
 function kept(original: string, pruned: string): number[] | null {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../helpers/fake-upstream.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
+import { json } from '../../../test/helpers/fake-upstream.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog } from '../../../test/helpers/texts.ts';
 import { deepinfraEnv, NOWHERE, pruneText, startWithDeepinfra } from './pruning.ts';
 import { hang, KEY, type Respond, rerankAnswer, startReranker } from './services.ts';
 

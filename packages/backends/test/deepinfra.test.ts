@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../helpers/fake-upstream.ts';
-import { settingsOf, startProxy } from '../helpers/proxy.ts';
-import { until } from '../helpers/until.ts';
+import { json } from '../../../test/helpers/fake-upstream.ts';
+import { settingsOf, startProxy } from '../../../test/helpers/proxy.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { cutLines, deepinfraEnv, NOWHERE, prose, pruneText, startWithDeepinfra } from './pruning.ts';
 import { hang, KEY, type RerankCall, rerankAnswer, startReranker } from './services.ts';
 

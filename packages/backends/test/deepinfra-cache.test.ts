@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { json } from '../helpers/fake-upstream.ts';
-import { startProxy, type TestProxy } from '../helpers/proxy.ts';
-import { until } from '../helpers/until.ts';
+import { json } from '../../../test/helpers/fake-upstream.ts';
+import { startProxy, type TestProxy } from '../../../test/helpers/proxy.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { deepinfraEnv, NOWHERE, prose, pruneText, startWithDeepinfra } from './pruning.ts';
 import { type FakeService, hang, rerankAnswer, startReranker } from './services.ts';
 

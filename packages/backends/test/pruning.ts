@@ -1,6 +1,6 @@
-import type { TestProxy } from '../helpers/proxy.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
+import type { TestProxy } from '../../../test/helpers/proxy.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { PRUNE_OPTIONS } from '../../../test/helpers/prune-options.ts';
 import { type FakeService, KEY } from './services.ts';
 
 /** An upstream that no test of this folder calls. */
