@@ -39,7 +39,7 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   why: {
     group: 'daily',
     summary: 'say why lines of a text were kept or cut, and show them',
-    load: async () => (await import('./cli/why.ts')).why,
+    load: async () => (await import('@mcp-pruner/why/command.ts')).why,
   },
   serve: {
     group: 'server',
@@ -69,12 +69,12 @@ export const commands: Readonly<Record<string, LazyCommand>> = {
   projects: {
     group: 'team',
     summary: 'show and change the settings that projects have of their own',
-    load: async () => (await import('./cli/projects.ts')).projects,
+    load: async () => (await import('@mcp-pruner/team/operate/projects.ts')).projects,
   },
   store: {
     group: 'team',
     summary: 'move everything into another store, or erase a project or a person',
-    load: async () => (await import('./cli/store.ts')).store,
+    load: async () => (await import('@mcp-pruner/team/operate/store.ts')).store,
   },
   demo: {
     group: 'lab',

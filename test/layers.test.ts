@@ -22,7 +22,7 @@ const layers: readonly (readonly string[])[] = [
   ['app'],
   ['cli'],
   // libraries of commands and guests
-  ['packages/backends', 'packages/money', 'packages/ui'],
+  ['packages/backends', 'packages/money', 'packages/ui', 'packages/why'],
   ['packages/agents'],
   ['context', 'fleet', 'ledger', 'limits', 'page', 'recall', 'seams', 'sessions', 'stdio', 'team'].map(
     (name) => `packages/${name}`,

@@ -1,5 +1,5 @@
-import { explainDecision } from 'mcp-pruner/core/calls/why.ts';
-import { caveat, inWords } from 'mcp-pruner/core/calls/why-words.ts';
+import { explainDecision } from '@mcp-pruner/why/why.ts';
+import { caveat, inWords } from '@mcp-pruner/why/words.ts';
 import type { Store, StoredPrune } from 'mcp-pruner/core/ports.ts';
 import { type Lines, lineAt, splitLines } from 'mcp-pruner/engine/text/lines.ts';
 import { formatShortMarker } from 'mcp-pruner/engine/text/marker.ts';

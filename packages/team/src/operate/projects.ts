@@ -1,9 +1,18 @@
-import { projectSettings, projectSettingsIn } from '../config/project-settings.ts';
-import type { ProjectSettings } from '../core/ports/project-settings.ts';
-import { UserError } from '../errors/errors.ts';
-import { type Call, type Command, configOption, flag, type Io, textOption, UsageError, valued } from './command.ts';
-import { usingStore, withStore } from './open-store.ts';
-import { readSettings } from './read-settings.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  flag,
+  type Io,
+  textOption,
+  UsageError,
+  valued,
+} from 'mcp-pruner/cli/command.ts';
+import { usingStore, withStore } from 'mcp-pruner/cli/open-store.ts';
+import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
+import { projectSettings, projectSettingsIn } from 'mcp-pruner/config/project-settings.ts';
+import type { ProjectSettings } from 'mcp-pruner/core/ports/project-settings.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
 
 const ACTIONS = ['list', 'set', 'history'] as const;
 const MAX_HISTORY = 100;

@@ -1,14 +1,14 @@
-import { count, plural } from '../base/counts.ts';
-import { leftWholeWords } from '../core/left-whole.ts';
-import type { CompactionShown } from '../core/ports/seams-report.ts';
-import type { StoredEvent } from '../core/ports.ts';
-import { UserError } from '../errors/errors.ts';
-import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Io, painter, printableLine, textOption } from './command.ts';
-import { type NamedConversation, named } from './conversations.ts';
-import { withStore } from './open-store.ts';
-import { table, wrapped } from './table.ts';
-import { money } from './words.ts';
+import { count, plural } from 'mcp-pruner/base/counts.ts';
+import { type Call, type Io, painter, printableLine, textOption } from 'mcp-pruner/cli/command.ts';
+import { type NamedConversation, named } from 'mcp-pruner/cli/conversations.ts';
+import { withStore } from 'mcp-pruner/cli/open-store.ts';
+import { table, wrapped } from 'mcp-pruner/cli/table.ts';
+import { money } from 'mcp-pruner/cli/words.ts';
+import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
+import type { CompactionShown } from 'mcp-pruner/core/ports/seams-report.ts';
+import type { StoredEvent } from 'mcp-pruner/core/ports.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
+import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 
 /** Maximum number of events read per conversation. */
 const MOST_EVENTS = 10_000;

@@ -1,9 +1,17 @@
-import { messageOf } from '../base/causes.ts';
-import { UserError } from '../errors/errors.ts';
-import type { Progress } from '../store/move/move.ts';
-import type { Side } from '../store/move/tables.ts';
-import { type Call, type Command, configOption, type Io, textOption, UsageError, valued } from './command.ts';
+import { messageOf } from 'mcp-pruner/base/causes.ts';
+import {
+  type Call,
+  type Command,
+  configOption,
+  type Io,
+  textOption,
+  UsageError,
+  valued,
+} from 'mcp-pruner/cli/command.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
+import type { Side } from 'mcp-pruner/store/move/tables.ts';
 import { eraseOptions } from './erase.ts';
+import type { Progress } from './move.ts';
 
 export const store: Command = {
   usage:
@@ -31,9 +39,9 @@ export const store: Command = {
       throw new UsageError(`unknown action ${JSON.stringify(verb)} of store: there are move and erase`);
     const [from, to] = [placeOf(call, io, 'from'), placeOf(call, io, 'to')];
     const [{ moveStore }, { movedWith }, { textHash }] = await Promise.all([
-      import('../store/move/move.ts'),
-      import('../store/move/tables.ts'),
-      import('../core/hash.ts'),
+      import('./move.ts'),
+      import('mcp-pruner/store/move/tables.ts'),
+      import('mcp-pruner/core/hash.ts'),
     ]);
     const source = await open(from, true, io);
     try {
@@ -70,9 +78,11 @@ async function open(place: string, readonly: boolean, io: Io): Promise<Side> {
   try {
     if (place.startsWith('sqlite:')) {
       if (readonly && !io.fileExists(path)) throw new UserError(`there is no file ${path}`);
-      return (await import('../store/move/sqlite-side.ts')).openSqliteSide(path, readonly, tables);
+      return (await import('./sqlite-side.ts')).openSqliteSide(path, readonly, tables);
     }
-    return await (await import('../app/store.ts')).serverOf(io.edition).openSide(place, readonly, io.clock, tables);
+    return await (await import('mcp-pruner/app/store.ts'))
+      .serverOf(io.edition)
+      .openSide(place, readonly, io.clock, tables);
   } catch (cause) {
     if (cause instanceof UserError) throw cause;
     const detail = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : '';

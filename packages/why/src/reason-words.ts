@@ -1,4 +1,4 @@
-import type { Rule } from '../../engine/kinds/kind.ts';
+import type { Rule } from 'mcp-pruner/engine/kinds/kind.ts';
 
 /** Description of the lines that each rule keeps. */
 const RULES: Readonly<Record<Rule, string>> = {

@@ -1,15 +1,15 @@
+import { reasonInEnglish } from 'mcp-pruner/engine/text/reasons.ts';
+import { sqliteDriver } from 'mcp-pruner/store/sqlite/driver.ts';
 import { describe, expect, it } from 'vitest';
-import { deepinfraEnv, NOWHERE, pruneText } from '../../packages/backends/test/pruning.ts';
-import { type RerankCall, rerankAnswer, startReranker } from '../../packages/backends/test/services.ts';
-import { Agent } from '../../packages/context/test/agent.ts';
-import { reasonInEnglish } from '../../src/engine/text/reasons.ts';
-import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
-import { contentAt } from '../helpers/chat.ts';
-import { json, startUpstream } from '../helpers/fake-upstream.ts';
-import { markersIn } from '../helpers/markers.ts';
-import { startProxy, type TestProxy } from '../helpers/proxy.ts';
-import { serverLog, sourceFile } from '../helpers/texts.ts';
-import { run } from './fake-io.ts';
+import { run } from '../../../test/cli/fake-io.ts';
+import { contentAt } from '../../../test/helpers/chat.ts';
+import { json, startUpstream } from '../../../test/helpers/fake-upstream.ts';
+import { markersIn } from '../../../test/helpers/markers.ts';
+import { startProxy, type TestProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog, sourceFile } from '../../../test/helpers/texts.ts';
+import { deepinfraEnv, NOWHERE, pruneText } from '../../backends/test/pruning.ts';
+import { type RerankCall, rerankAnswer, startReranker } from '../../backends/test/services.ts';
+import { Agent } from '../../context/test/agent.ts';
 
 const Database = sqliteDriver();
 

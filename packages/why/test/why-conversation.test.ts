@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
-import { completion, startUpstream } from '../helpers/fake-upstream.ts';
-import { startProxy } from '../helpers/proxy.ts';
-import { serverLog } from '../helpers/texts.ts';
-import { run } from './fake-io.ts';
+import { run } from '../../../test/cli/fake-io.ts';
+import { chatBody, oneResult, toolTurn } from '../../../test/helpers/chat.ts';
+import { completion, startUpstream } from '../../../test/helpers/fake-upstream.ts';
+import { startProxy } from '../../../test/helpers/proxy.ts';
+import { serverLog } from '../../../test/helpers/texts.ts';
 
 const clock = { nowMs: () => Date.now() };
 const LOG = serverLog(400);

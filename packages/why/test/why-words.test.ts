@@ -1,8 +1,8 @@
+import { RULES } from 'mcp-pruner/engine/kinds/kind.ts';
+import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from 'mcp-pruner/engine/rank/weights.ts';
 import { describe, expect, it } from 'vitest';
-import type { Why, WhyRegion } from '../../src/core/calls/why.ts';
-import { inWords } from '../../src/core/calls/why-words.ts';
-import { RULES } from '../../src/engine/kinds/kind.ts';
-import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
+import type { Why, WhyRegion } from '../src/why.ts';
+import { inWords } from '../src/words.ts';
 
 const why: Why = { certainty: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
 const region: WhyRegion = {

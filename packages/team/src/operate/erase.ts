@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { UserError } from '../errors/errors.ts';
-import type { Erased, Subject } from '../store/erase/report.ts';
-import type { StoreHandle } from '../store/handle.ts';
-import { type Call, type Command, flag, type Io, textOption, UsageError, valued } from './command.ts';
-import { withStore } from './open-store.ts';
+import { type Call, type Command, flag, type Io, textOption, UsageError, valued } from 'mcp-pruner/cli/command.ts';
+import { withStore } from 'mcp-pruner/cli/open-store.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
+import type { Erased, Subject } from 'mcp-pruner/store/erase/report.ts';
+import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
 
 export const eraseOptions: Command['options'] = {
   project: valued('<name>', 'erase: all texts, conversations, bills, events and figures of a project'),

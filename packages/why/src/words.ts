@@ -1,5 +1,5 @@
-import { reasonInEnglish } from '../../engine/text/reasons.ts';
-import { leftWholeWords } from '../left-whole.ts';
+import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
+import { reasonInEnglish } from 'mcp-pruner/engine/text/reasons.ts';
 import { REASON_WORDS } from './reason-words.ts';
 import type { Certainty, Why, WhyRegion } from './why.ts';
 

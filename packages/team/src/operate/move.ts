@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { UserError } from '../../errors/errors.ts';
-import { openText } from '../text-codec.ts';
-import type { MovedTable, Side, Value } from './tables.ts';
+import { UserError } from 'mcp-pruner/errors/errors.ts';
+import type { MovedTable, Side, Value } from 'mcp-pruner/store/move/tables.ts';
+import { openText } from 'mcp-pruner/store/text-codec.ts';
 
 export interface Progress {
   readonly step: 'copy' | 'verify';

@@ -1,21 +1,21 @@
 import { FleetStore } from '@mcp-pruner/fleet/tables/fleet-store.ts';
-import { openPostgresSide } from '@mcp-pruner/team/postgres/move-side.ts';
-import { openPostgresStore } from '@mcp-pruner/team/postgres/store.ts';
+import { textHash } from 'mcp-pruner/core/hash.ts';
+import { edition } from 'mcp-pruner/edition.ts';
+import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
+import { movedWith, type Side } from 'mcp-pruner/store/move/tables.ts';
+import { sqliteDriver } from 'mcp-pruner/store/sqlite/driver.ts';
 import { describe, expect, it } from 'vitest';
-import { textHash } from '../../src/core/hash.ts';
-import { edition } from '../../src/edition.ts';
-import type { StoreHandle } from '../../src/store/handle.ts';
-import { moveStore } from '../../src/store/move/move.ts';
-import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';
-import { movedWith, type Side } from '../../src/store/move/tables.ts';
-import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
-import { run } from '../cli/fake-io.ts';
-import { aChild, aCommit, aPlan, aWrite } from '../contract/fleet-store.suite.ts';
-import { aBatch, aSegment } from '../contract/segments.suite.ts';
-import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
-import { afterwards } from '../helpers/afterwards.ts';
-import { hasPostgres, runSql, sharedDatabase } from '../helpers/postgres.ts';
-import { openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+import { run } from '../../../test/cli/fake-io.ts';
+import { aChild, aCommit, aPlan, aWrite } from '../../../test/contract/fleet-store.suite.ts';
+import { aBatch, aSegment } from '../../../test/contract/segments.suite.ts';
+import { aPrune, aWhole, manualClock, pruneIdOf } from '../../../test/contract/store.suite.ts';
+import { afterwards } from '../../../test/helpers/afterwards.ts';
+import { hasPostgres, runSql, sharedDatabase } from '../../../test/helpers/postgres.ts';
+import { openStore, sweepAll, TTL_MS, tempPath } from '../../../test/store/helpers.ts';
+import { moveStore } from '../src/operate/move.ts';
+import { openSqliteSide } from '../src/operate/sqlite-side.ts';
+import { openPostgresSide } from '../src/postgres/move-side.ts';
+import { openPostgresStore } from '../src/postgres/store.ts';
 
 const Database = sqliteDriver();
 

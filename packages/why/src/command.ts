@@ -1,10 +1,3 @@
-import type { Why, WhyRegion } from '../core/calls/why.ts';
-import { caveat, inWords } from '../core/calls/why-words.ts';
-import { leftWholeWords } from '../core/left-whole.ts';
-import type { Decision } from '../core/ports.ts';
-import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
-import { reasonInEnglish } from '../engine/text/reasons.ts';
-import type { Cut, LineRange } from '../engine/types.ts';
 import {
   type Command,
   configOption,
@@ -17,10 +10,17 @@ import {
   textOption,
   UsageError,
   valued,
-} from './command.ts';
-import { checkWithin, namedLines } from './line-ranges.ts';
-import { findOriginal, type Original, withStore } from './open-store.ts';
-import { clipped, wrap } from './table.ts';
+} from 'mcp-pruner/cli/command.ts';
+import { checkWithin, namedLines } from 'mcp-pruner/cli/line-ranges.ts';
+import { findOriginal, type Original, withStore } from 'mcp-pruner/cli/open-store.ts';
+import { clipped, wrap } from 'mcp-pruner/cli/table.ts';
+import { leftWholeWords } from 'mcp-pruner/core/left-whole.ts';
+import type { Decision } from 'mcp-pruner/core/ports.ts';
+import { type Lines, lineAt, splitLines } from 'mcp-pruner/engine/text/lines.ts';
+import { reasonInEnglish } from 'mcp-pruner/engine/text/reasons.ts';
+import type { Cut, LineRange } from 'mcp-pruner/engine/types.ts';
+import type { Why, WhyRegion } from './why.ts';
+import { caveat, inWords } from './words.ts';
 
 /** Number of kept lines shown before and after a cut. */
 const CONTEXT = 3;
@@ -70,7 +70,7 @@ export const why: Command = {
     const ofConversation = call.values.latest === true || textOption(call, 'conversation') !== undefined;
     if (ofConversation === call.positionals.length > 0)
       throw new UsageError('why needs a prune id, a marker, --latest or --conversation <id>, and only one of them');
-    if (ofConversation) return (await import('./why-conversation.ts')).explainConversation(call, io);
+    if (ofConversation) return (await import('./conversation.ts')).explainConversation(call, io);
     const { pruneId, ranges } = namedLines(call);
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
     if (textOption(call, 'lines') === '' && call.values.json !== true) {
@@ -79,7 +79,7 @@ export const why: Command = {
       writeCuts(splitLines(original.text), original.prune.decision.cuts, io, paint);
       return 0;
     }
-    const { explainDecision } = await import('../core/calls/why.ts');
+    const { explainDecision } = await import('./why.ts');
     if (ranges !== null) checkWithin(ranges, original.prune.decision.lines);
     const found = explainDecision(original.prune.decision, original.text);
     const regions = ranges === null ? found.regions : found.regions.filter((region) => touches(region, ranges));
