@@ -36,8 +36,6 @@ export interface RequestContext {
   readonly accountId: string;
   /** Whether the login is a subscription instead of an API key. */
   readonly isSubscription: boolean;
-  /** Whether the destination is Anthropic's own API. */
-  readonly toAnthropic: boolean;
 }
 
 const DEFAULT_PROJECT = 'default';
@@ -83,7 +81,6 @@ export function contextOf(
     run: runOf(req),
     accountId: nameIn(headers['chatgpt-account-id']),
     isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
-    toAnthropic: to !== undefined && ANTHROPIC.test(to.upstream.origin),
   };
 }
 
@@ -94,8 +91,6 @@ function originOf(client: string, title: string, run: string): string {
   const known = [client === UNKNOWN ? '' : client, title, run];
   return known.every((part) => part === '') ? '' : known.join('\n');
 }
-
-const ANTHROPIC = /^https?:\/\/api\.anthropic\.com(?::\d{1,5})?$/;
 
 function sessionsIn(headers: IncomingHttpHeaders): SessionHeaders {
   const first = (names: readonly string[]): string =>

@@ -12,7 +12,6 @@ export const NO_CONTEXT: RequestContext = {
   sessions: { claudeCode: '', codex: '', others: '' },
   session: '',
   isSubscription: false,
-  toAnthropic: false,
   run: '',
   accountId: '',
   client: 'unknown',

@@ -150,7 +150,7 @@ export class Billing {
     const would = shadow ? wouldBe(bill) : null;
     const saved = Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
     const savedDeviation = shadow || saved === 0 ? 0 : scale.deviation * saved;
-    const counted = { reportsCache, savedDeviation, would, ...seen };
+    const counted = { savedDeviation, would, ...seen };
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     if (bill.aside.dollars !== 0) this.#sums.add(coldSums(facts, { dollars: bill.aside.dollars }));

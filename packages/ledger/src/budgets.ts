@@ -20,8 +20,6 @@ export interface BudgetsOptions {
   readonly onWarn: (budget: Budget, dollars: number) => void;
   readonly onFailure: FailureReporter;
   readonly prices: Pick<Prices, 'of' | 'ceiling' | 'extras'>;
-  /** Poll interval in milliseconds; default: 2,000. */
-  readonly refreshMs?: number;
   /** Maximum wait of a request for the first bill of its key or project, in milliseconds. Default: 30,000. */
   readonly firstBillMs?: number;
 }
@@ -103,7 +101,7 @@ export class Budgets implements OpenBudgets {
 
   /** Starts the periodic reads of the amounts spent. Never rejects. */
   async start(): Promise<void> {
-    this.#timer = setInterval(() => void this.refresh(), this.#options.refreshMs ?? REFRESH_MS).unref();
+    this.#timer = setInterval(() => void this.refresh(), REFRESH_MS).unref();
     await this.refresh();
   }
 

@@ -46,7 +46,6 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     wouldRemove: counted.would?.removed ?? 0,
     wouldSave: counted.would?.dollars ?? 0,
     savedDeviation: counted.savedDeviation,
-    cacheReported: counted.reportsCache ? 1 : 0,
   };
 }
 
@@ -60,8 +59,6 @@ function spendOf(all: ReturnType<typeof totalFields>) {
 export interface Counted extends NewTokens {
   /** Standard deviation of the saving in dollars, since removed tokens are estimates. */
   readonly savedDeviation: number;
-  /** Whether the provider has reported cache figures for the model. */
-  readonly reportsCache: boolean;
   /** Shadow mode: tokens and dollars that cuts would have saved. */
   readonly would: { readonly removed: number; readonly dollars: number } | null;
 }

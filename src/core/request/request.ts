@@ -47,8 +47,6 @@ export interface Sender {
   readonly client: string;
   /** The login is a subscription: the provider may refuse requests that look altered. */
   readonly isSubscription: boolean;
-  /** The request goes to Anthropic's own API. */
-  readonly toAnthropic?: boolean;
   /** Owner of the login: a person's name, or a hash of the credentials. */
   readonly account: string;
 }
