@@ -15,12 +15,15 @@ const BOMBS = 'test/http/bombs.test.ts';
 /** A fault at every system call, of which `npm test` tries some. */
 const FAULTS = 'test/store/failing-file.test.ts';
 
+/** The walk of the lane against the dialects on 100,000 bodies, of which `npm test` reads some. */
+const WALK = 'test/wires/json/walk.test.ts';
+
 /** Servers that are killed, flooded and raced against each other: minutes of work that `npm test` leaves out. */
 export default defineConfig({
   resolve: suite.resolve,
   test: {
     ...suite.test,
-    include: ['test/**/*.long.ts', 'packages/*/test/**/*.long.ts', ...KEYS, PAGE, BOMBS, FAULTS, ...SLOW],
+    include: ['test/**/*.long.ts', 'packages/*/test/**/*.long.ts', ...KEYS, PAGE, BOMBS, FAULTS, WALK, ...SLOW],
     exclude: ['test/clients/**', '**/node_modules/**'],
     env: { MCP_PRUNER_TEST_KEYS_ON: 'postgres', MCP_PRUNER_TEST_LONG: 'true' },
   },

@@ -305,8 +305,8 @@ class WireExchange {
       if (rewritten === null) [this.#reporter.asked] = askedIn(plain).models;
       return rewritten;
     });
-    this.#reporter.reportLater(looking, yield* waitFor(sending));
-    yield* waitFor(looking); // until then, the bodies stay in memory
+    const sent = yield* waitFor(sending);
+    yield* waitFor(this.#reporter.reportLater(looking, sent)); // until then, the bodies stay in memory
   }
 
   /** Sends a request, and resends it once in another form if the provider refuses it. */

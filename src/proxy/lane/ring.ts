@@ -15,7 +15,14 @@ import { askedIn } from '../doors/asked-model.ts';
 import { meteredReport } from '../report/exchange-reporter.ts';
 import { againFacts, factsOf, factsOfUnread } from '../report/ledger-facts.ts';
 import type { Reporter } from '../report/report.ts';
-import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
+import {
+  contentOf,
+  hasFailed,
+  type RequestContent,
+  type RequestReport,
+  unreadReport,
+  withAnswer,
+} from '../report/request-report.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { REFUSALS } from '../upstream/refusal.ts';
 import type { Admission } from './heads.ts';
@@ -55,22 +62,6 @@ interface Repeated {
   readonly nameOf: ((requestId: string) => string) | null;
   readonly madeMs: number;
 }
-
-type RequestContent = ReturnType<typeof contentOf>;
-
-/** The fields of a record that its report shows. */
-type Reported = Pick<
-  LaneExchange,
-  | 'admission'
-  | 'requestId'
-  | 'forwardedOriginal'
-  | 'bytesIn'
-  | 'bytesOut'
-  | 'pruneMs'
-  | 'firstByteMs'
-  | 'totalMs'
-  | 'fields'
->;
 
 /** The report of a request that went the usual way. */
 interface Made {
@@ -135,11 +126,11 @@ export class Ring {
   /** Reports a request whose client disconnected before its body was complete. */
   gone(admission: Admission, requestId: string, startedAt: number): void {
     const end: Exchange = { kind: 'client_gone', status: 0 };
-    const about = { admission, requestId, forwardedOriginal: false, bytesIn: 0, bytesOut: 0, pruneMs: 0 };
-    const totalMs = performance.now() - startedAt;
-    const record = { ...about, firstByteMs: null, fields: [], totalMs };
+    const sizes = { forwardedOriginal: false, bytesIn: 0, bytesOut: 0 };
+    const times = { pruneMs: 0, firstByteMs: null, totalMs: performance.now() - startedAt };
+    const record = { requestId, ...sizes, ...times, fields: [] };
     const make = (): RequestReport =>
-      withAnswer(this.#unread(record, end, contentOf(null), null, []), new AnswerReader().end());
+      withAnswer(unreadReport(admission, record, end, contentOf(null), null, []), new AnswerReader().end());
     this.report(make, 0);
   }
 
@@ -221,7 +212,7 @@ export class Ring {
     if (end === null) return;
     try {
       const { reporter } = this.#options;
-      const report = withAnswer(this.#unread(record, end, content, facts, fallbacks), answer);
+      const report = withAnswer(unreadReport(record.admission, record, end, content, facts, fallbacks), answer);
       if (record.meter) reporter.reportLater(meteredReport(report, record.meter), atMs);
       else reporter.reportNow(report, atMs);
     } catch (cause) {
@@ -264,7 +255,7 @@ export class Ring {
     const of = { project: scope.project, wire: options.dialect.name, cloud: options.cloud, keyId, client: scope.agent };
     const about = { requestId, forwardedOriginal, caller, model, ...of };
     const billed = rewritten ? factsOf(rewritten, about) : factsOfUnread(about, record.bytesIn);
-    const content = rewritten ? contentOf(rewritten) : { ...contentOf(null), model: model ?? '' };
+    const content = contentOf(rewritten, model);
     if (passed?.repeated && parsed) {
       const nameOf = parsed.rewritten.begins ? parsed.nameOf : null;
       const facts = againFacts(billed, '', '');
@@ -310,53 +301,6 @@ export class Ring {
     const onRead = ({ read, segments }: ReadForObservers): void =>
       seen?.add({ ...plain, keepsResults: true, isOwned, read, segments });
     return { ...plain, onRead };
-  }
-
-  #unread(
-    record: Reported,
-    end: Exchange,
-    content: ReturnType<typeof contentOf>,
-    facts: RequestFacts | null,
-    fallbacks: string[],
-  ): UnreadReport {
-    const { context, options, to } = record.admission;
-    const { scope, client, run } = context;
-    const { model, stream } = to.operation;
-    // one literal: properties after a spread are slow in Node 20
-    return {
-      requestId: record.requestId,
-      childId: null,
-      project: this.#options.hasProjects ? scope.project : undefined,
-      sender: { project: scope.project, client },
-      run,
-      foreign: false,
-      wire: options.dialect.name,
-      verifiesHistory: options.dialect.verifiesHistory,
-      cloud: options.cloud,
-      shadow: false,
-      isAnswer: true,
-      conversationId: content.conversationId,
-      model: model ?? content.model,
-      stream: stream ?? content.stream,
-      messages: content.messages,
-      outcomes: content.outcomes,
-      newFrom: content.newFrom,
-      small: content.small,
-      unexamined: record.admission.isOff ? 'off' : content.unexamined,
-      forwardedOriginal: record.forwardedOriginal,
-      bytesIn: record.bytesIn,
-      bytesOut: record.bytesOut,
-      fallbacks,
-      pruneMs: record.pruneMs,
-      firstByteMs: record.firstByteMs,
-      totalMs: record.totalMs,
-      status: end.status,
-      end: end.kind,
-      upstreamError: 'error' in end ? end.error : null,
-      facts,
-      context,
-      fields: record.fields,
-    };
   }
 }
 

@@ -10,12 +10,20 @@ import type { ProviderName } from '../../wires/providers/facts.ts';
 import { tapOf } from '../doors/exchange-usage.ts';
 import { type Meter, meters } from '../doors/meter.ts';
 import type { PruneStepOptions } from '../prune-step.ts';
-import type { RequestContext } from '../request-context.ts';
 import type { ModelDestination } from '../upstream/destinations.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import { AnswerTap } from './answer-tap.ts';
 import { factsOf, factsOfUnread, shadowFacts, withoutReplaced } from './ledger-facts.ts';
-import { contentOf, hasFailed, type RequestReport, type UnreadReport, withAnswer } from './request-report.ts';
+import {
+  contentOf,
+  type ExchangeFigures,
+  hasFailed,
+  type ReportedRequest,
+  type RequestReport,
+  type UnreadReport,
+  unreadReport,
+  withAnswer,
+} from './request-report.ts';
 
 /** Wire options used by the reporter. */
 export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasProjects' | 'onFailure'> {
@@ -31,22 +39,22 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
   readonly traces?: Traces | undefined;
 }
 
-/** The request to report. */
-interface ReportedRequest {
+/** A request in flight. */
+interface ReportedExchange extends Pick<ReportedRequest, 'context' | 'isShadow'> {
   readonly req: IncomingMessage;
-  readonly context: RequestContext;
   readonly to: ModelDestination;
-  /** Whether the project was in shadow mode when the request arrived. */
-  readonly isShadow: boolean;
   readonly res: ServerResponse;
 }
 
 /** Collects figures of one in-flight request, and reports them once when it has ended. */
-export class ExchangeReporter {
+export class ExchangeReporter implements ExchangeFigures {
   readonly #options: ReporterOptions;
-  readonly #request: ReportedRequest;
+  readonly #request: ReportedExchange;
   readonly #startedAt = performance.now();
-  #firstByteMs: number | null = null;
+  firstByteMs: number | null = null;
+  totalMs = 0;
+  forwardedOriginal = false;
+  readonly requestId: string;
   readonly tap: AnswerTap;
   readonly fallbacks: string[] = [];
   /** Number of leading messages that a summary stands for. */
@@ -61,31 +69,36 @@ export class ExchangeReporter {
   /** Model named in a body that was not parsed. */
   asked: string | undefined;
 
-  constructor(options: ReporterOptions, request: ReportedRequest) {
+  constructor(options: ReporterOptions, request: ReportedExchange) {
     this.#options = options;
     this.#request = request;
+    this.requestId = request.context.requestId;
     this.tap = tapOf(request.res) ?? new AnswerTap();
   }
 
   /** Records the time of the answer's head. Only the first call counts. */
   answered(): void {
-    this.#firstByteMs ??= this.#elapsedMs;
+    this.firstByteMs ??= this.#elapsedMs;
   }
 
   /** Reports the request. Never throws. */
   report(rewritten: RewrittenRequest | null, forwardedOriginal: boolean, exchange: Exchange): void {
-    const known = this.#unread(rewritten, forwardedOriginal, exchange, this.#elapsedMs);
+    this.totalMs = this.#elapsedMs;
+    const known = this.#unread(rewritten, forwardedOriginal, exchange);
     this.#add(() => this.#withAnswer(known));
   }
 
   /**
-   * Like `report`, for a request that was forwarded unchanged before it was known what would be cut.
+   * Like `report`, for a request that was forwarded unchanged before it was known what would be cut. Resolves when that
+   * is known.
    *
    * @param looking - never rejects
    */
-  reportLater(looking: Promise<RewrittenRequest | null>, exchange: Exchange): void {
-    const totalMs = this.#elapsedMs;
-    this.#add(async () => this.#withAnswer(this.#unread(await looking, true, exchange, totalMs)));
+  async reportLater(looking: Promise<RewrittenRequest | null>, exchange: Exchange): Promise<void> {
+    this.totalMs = this.#elapsedMs;
+    const known = looking.then((rewritten) => this.#unread(rewritten, true, exchange));
+    this.#add(async () => this.#withAnswer(await known));
+    await known;
   }
 
   get #elapsedMs(): number {
@@ -97,36 +110,17 @@ export class ExchangeReporter {
     try {
       onReport(make, this.bytesIn);
     } catch (cause) {
-      onFailure('not_reported', cause, { requestId: this.#request.context.requestId });
+      onFailure('not_reported', cause, { requestId: this.requestId });
     }
   }
 
-  #unread(
-    rewritten: RewrittenRequest | null,
-    forwardedOriginal: boolean,
-    exchange: Exchange,
-    totalMs: number,
-  ): UnreadReport {
+  #unread(rewritten: RewrittenRequest | null, forwardedOriginal: boolean, exchange: Exchange): UnreadReport {
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     if (rewritten !== null && writesMarker(rewritten)) this.fallbacks.push('marker_written' satisfies FallbackCode);
     if (rewritten?.begins && exchange.kind === 'answered' && exchange.status < 300) void this.#completed(rewritten);
-    // spreads come last: in Node 20, adding properties after one is slow
-    const known: UnreadReport = {
-      forwardedOriginal,
-      bytesIn: this.bytesIn,
-      bytesOut: this.bytesOut,
-      fallbacks: this.fallbacks,
-      pruneMs: this.pruneMs,
-      firstByteMs: this.#firstByteMs,
-      totalMs,
-      status: exchange.status,
-      end: exchange.kind,
-      upstreamError: 'error' in exchange ? exchange.error : null,
-      facts,
-      fields: this.fields,
-      ...this.#origin(),
-      ...this.#content(rewritten),
-    };
+    const about = { ...this.#request, options: this.#options, isOff: this.#isOff(), foreign: this.foreign };
+    this.forwardedOriginal = forwardedOriginal;
+    const known = unreadReport(about, this, exchange, contentOf(rewritten, this.asked), facts, this.fallbacks);
     this.#trace(known, rewritten);
     return known;
   }
@@ -143,43 +137,6 @@ export class ExchangeReporter {
     const { to, context } = this.#request;
     if (to.operation.purpose !== 'generate' || hasFailed(await this.tap.end())) return;
     this.#options.rewriter.completed(context.scope.project, rewritten);
-  }
-
-  /** Report fields about the sender and the destination. */
-  #origin() {
-    const { context } = this.#request;
-    const { requestId, childId, scope, client, run } = context;
-    const { hasProjects, dialect, cloud } = this.#options;
-    return {
-      context,
-      requestId,
-      childId,
-      project: hasProjects ? scope.project : undefined,
-      sender: { project: scope.project, client },
-      run,
-      foreign: this.foreign,
-      wire: dialect.name,
-      verifiesHistory: dialect.verifiesHistory,
-      cloud,
-      shadow: this.#request.isShadow,
-    } as const;
-  }
-
-  /** Report fields about the request's content. */
-  #content(rewritten: RewrittenRequest | null) {
-    const { model, stream, purpose } = this.#request.to.operation;
-    const content = contentOf(rewritten);
-    // a count request repeats a request that is sent separately
-    const isAnswer = purpose === 'generate';
-    return {
-      isAnswer,
-      ...content,
-      model: model ?? (content.model || this.asked || ''),
-      stream: stream ?? content.stream,
-      newFrom: isAnswer ? content.newFrom : content.outcomes.length,
-      small: isAnswer ? content.small : 0,
-      unexamined: this.#isOff() ? 'off' : content.unexamined,
-    };
   }
 
   #trace({ model, status, end, outcomes, fallbacks, shadow }: UnreadReport, rewritten: RewrittenRequest | null): void {
