@@ -11,6 +11,7 @@ import { change } from '../../src/store/sql/steps.ts';
 import { run } from '../cli/fake-io.ts';
 import { chatBody, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../helpers/messages.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -37,8 +38,28 @@ function turns(): Message[][] {
   return [first, second, third, fourth, fourth];
 }
 
+/** Turns of the messages wire: the user's words, a large result, then small ones alone. */
+function messagesTurns(): WireMessage[][] {
+  const begun = oneCall(serverLog(400));
+  const list: WireMessage[][] = [begun.slice(0, 1), begun];
+  for (let i = 3; i <= 5; i++) {
+    const id = `toolu_${i}`;
+    const call = { role: 'assistant', content: [toolUse(id, 'Bash', { command: `step ${i}` })] };
+    list.push([...(list.at(-1) ?? []), call, { role: 'user', content: [toolResult(id, `status ${i}`)] }]);
+  }
+  return list;
+}
+
+/** The requests of both wires: their paths and bodies. */
+const WIRES = {
+  chat: { path: '/v1/chat/completions', bodies: () => turns().map((messages) => chatBody(messages)) },
+  messages: { path: '/v1/messages', bodies: () => messagesTurns().map((messages) => messagesBody(messages)) },
+};
+
 function answers() {
-  return startUpstream((_request, res, index) => {
+  return startUpstream(({ url }, res, index) => {
+    const tokens = { input_tokens: 900 + index, output_tokens: 7, cache_read_input_tokens: 512 };
+    if (url.endsWith('/messages')) return json(res, 200, { type: 'message', model: 'claude-test', usage: tokens });
     const usage = { prompt_tokens: 900 + index, completion_tokens: 7, prompt_tokens_details: { cached_tokens: 512 } };
     json(res, 200, { model: 'gpt-test', choices: [{ message: { content: 'Yes.' } }], usage });
   });
@@ -53,6 +74,7 @@ interface Variant {
   readonly project?: readonly string[];
   /** Limits of the key with which the requests come. */
   readonly key?: readonly string[];
+  readonly wire?: keyof typeof WIRES;
   /** Encodes the bodies, with its name in `content-encoding`. */
   readonly encoding?: keyof typeof ENCODERS;
 }
@@ -93,9 +115,12 @@ async function played(more: Record<string, string>, setUp: Variant = {}) {
   const saved: (string | null)[] = [];
   const { encoding } = setUp;
   const encoded = (body: Buffer): Buffer => (encoding ? ENCODERS[encoding](body) : body);
-  for (const messages of turns()) {
+  const { path, bodies } = WIRES[setUp.wire ?? 'chat'];
+  for (const body of bodies()) {
     const named: Record<string, string> = encoding ? { 'content-encoding': encoding } : {};
-    const answer = await proxy.chat(encoded(chatBody(messages)), { ...headers, ...named });
+    const common = { 'content-type': 'application/json', authorization: 'Bearer sk-test' };
+    const init = { method: 'POST', headers: { ...common, ...headers, ...named }, body: encoded(body) };
+    const answer = await fetch(proxy.url + path, init);
     await answer.text();
     saved.push(answer.headers.get('x-mcp-pruner-tokens-saved'));
   }
@@ -140,7 +165,7 @@ function inOrder(reported: readonly object[]): string[] {
 
 /** Without the name of a key, which is made anew for each server. */
 function withoutKey(text: string): string {
-  return text.replaceAll(/key_\w{12}/g, 'key');
+  return text.replaceAll(/key_[\w-]{12}/g, 'key');
 }
 
 /** Expects that two servers have forwarded, logged, billed and counted the same. */
@@ -226,6 +251,14 @@ describe('a request in which nothing is to be decided', () => {
     expect([plain.handled, plainUsual.handled]).toEqual([1, 5]);
     expectSame(plain, plainUsual);
     expect(new Set(plain.heads.map(([, sent]) => sent))).toEqual(new Set([encoding]));
+  });
+
+  it('may be on a wire with summaries, while they are on, if it brings only results', async () => {
+    const variant: Variant = { env: { MCP_PRUNER_SEAMS: 'on' }, wire: 'messages' };
+    const [lane, usual] = [await played({}, variant), await played(USUAL_WAY, variant)];
+    expect([lane.calls, usual.calls]).toEqual([2, 5]);
+    expectSame(lane, usual);
+    expect(Number(lane.saved.at(-1))).toBeGreaterThan(500);
   });
 
   it('is refused once a budget is used up, and one at a time before its first bill', async () => {
