@@ -60,20 +60,18 @@ export class DecisionCache {
   readonly #options: DecisionCacheOptions;
   readonly #decider: Decider;
   readonly #memory: LRUCache<string, CachedDecision>;
+  /** How long a stored decision is assumed to be still stored without querying the store, in milliseconds. */
+  readonly trustMs: number;
 
   constructor(options: DecisionCacheOptions) {
     this.#options = options;
+    this.trustMs = options.ttlMs * SLIDE_SHARE;
     this.#decider = options.decider ?? new MainThreadDecider();
     this.#memory = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.memoBytes)),
       sizeCalculation: ({ decision }) =>
         800 + decision.goal.length + (decision.basis?.hints.command?.length ?? 0) + 120 * decision.cuts.length,
     });
-  }
-
-  /** How long a stored decision is assumed to be still stored without querying the store, in milliseconds. */
-  get trustMs(): number {
-    return this.#options.ttlMs * SLIDE_SHARE;
   }
 
   /**

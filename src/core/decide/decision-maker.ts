@@ -68,14 +68,12 @@ export interface Decided {
  */
 export class DecisionMaker {
   readonly #options: DecisionMakerOptions;
+  /** See `DecisionCache.trustMs`. */
+  readonly trustMs: number;
 
   constructor(options: DecisionMakerOptions) {
     this.#options = options;
-  }
-
-  /** See `DecisionCache.trustMs`. */
-  get trustMs(): number {
-    return this.#options.decisionCache.trustMs;
+    this.trustMs = options.decisionCache.trustMs;
   }
 
   /** How long a request waits for all its decisions. */

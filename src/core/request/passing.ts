@@ -102,7 +102,7 @@ export class Passing {
     const isWhole = remembered !== null && walk.messages === 0 && from === remembered.prefix.bytes.length;
     const edits = match?.checkpoint.edits ?? 0;
     const forwarded = edits > 0 && match ? applyToBody(body, match.body.edits.slice(0, edits)) : body;
-    if (this.#mayStep(match, dialect, scope, forwarded.length)) return null;
+    if (this.#mayStep(match, dialect, scope, forwarded.length, state.now)) return null;
     return {
       body: forwarded,
       tokensSaved: match ? savedUpTo(match) : 0,
@@ -183,12 +183,11 @@ export class Passing {
   }
 
   /** Whether old results may have to be put aside. @param bytes - size of the body as forwarded */
-  #mayStep(match: PrefixMatch | null, dialect: Dialect, scope: RequestScope, bytes: number): boolean {
-    const { segments, clock } = this.#options;
+  #mayStep(match: PrefixMatch | null, dialect: Dialect, scope: RequestScope, bytes: number, nowMs: number): boolean {
+    const { segments } = this.#options;
     const { shownId: conversationId = '', head = NO_HEAD } = match?.body ?? {};
     const messages = (match?.checkpoint.messages ?? 0) + this.#walk.messages;
-    const about = { scope, wire: dialect.name, conversationId, tokens: 0, bytes, messages, head: () => head };
-    const request = { ...about, nowMs: clock.nowMs() };
+    const request = { scope, wire: dialect.name, conversationId, tokens: 0, bytes, messages, nowMs, head: () => head };
     return (segments?.collector?.stepFor(request) ?? null) !== null;
   }
 

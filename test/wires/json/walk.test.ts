@@ -13,8 +13,11 @@ describe.each(WIRES)('the walk over a body of the wire $name', (dialect) => {
   if (!shape) throw new Error('the wire has no walk');
   const walk = new BodyWalk();
 
-  it('accepts only what JSON.parse and the wire accept, and misses no text that could be cut', () => {
-    const count = process.env.MCP_PRUNER_TEST_LONG ? 100_000 : 6_000;
+  const count = process.env.MCP_PRUNER_TEST_LONG ? 100_000 : 6_000;
+
+  it('accepts only what JSON.parse and the wire accept, and misses no text that could be cut', {
+    timeout: 20 * count,
+  }, () => {
     let accepted = 0;
     for (let seed = 1; seed <= count; seed++) {
       if (compare(dialect, shape, walk, randomBody(below(seed * 7_919), shape.list))) accepted++;
