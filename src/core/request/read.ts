@@ -262,8 +262,23 @@ export class ReadStage {
     const { names } = this.#options;
     const sum = begins ? crc32(body) : 0;
     const { project, origin = '' } = scope;
-    const about = { bytes: body.length, sum, project, session, origin, previous, purpose, wire: dialect.name };
-    return (requestId) => names.nameOf({ ...about, requestId, prefixes, contentId, begins });
+    const bytes = body.length; // the body itself is not to be kept
+    const wire = dialect.name;
+    return (requestId) =>
+      names.nameOf({
+        bytes,
+        sum,
+        project,
+        session,
+        origin,
+        previous,
+        purpose,
+        wire,
+        requestId,
+        prefixes,
+        contentId,
+        begins,
+      });
   }
 }
 
