@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { precedes } from 'mcp-pruner/base/versions.ts';
 import picomatch from 'picomatch';
 import { parse } from 'smol-toml';
 import { z } from 'zod';
 import { installedFile } from './installed-file.ts';
 import { fitsModel } from './prices.ts';
+import { precedes } from './versions.ts';
 
 const fileSchema = z.object({
   client: z.array(

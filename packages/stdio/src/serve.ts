@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { announcePresence, PRESENCE_VARIABLE } from '@mcp-pruner/agents/presence.ts';
 import type { Services } from 'mcp-pruner/app/compose.ts';
 import type { Base } from 'mcp-pruner/app/context.ts';
-import { announcePresence, PRESENCE_VARIABLE } from 'mcp-pruner/app/presence.ts';
 import type { RunningServer } from 'mcp-pruner/app/serve.ts';
 import { messageOf } from 'mcp-pruner/base/causes.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';

@@ -1,8 +1,8 @@
 import { pricesOf } from '@mcp-pruner/money/installed-prices.ts';
 import { priceNotes } from '@mcp-pruner/money/price-notes.ts';
 import type { Prices } from '@mcp-pruner/money/prices.ts';
+import { precedes } from '@mcp-pruner/money/versions.ts';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
-import { precedes } from 'mcp-pruner/base/versions.ts';
 import {
   type Command,
   configOption,

@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import type { Finding } from 'mcp-pruner/app/finding.ts';
 import type { Io } from 'mcp-pruner/cli/command.ts';
 import type { ProxyHealth } from 'mcp-pruner/cli/run-proxy.ts';
-import { SAME_STORE_ADVICE, storeDiffers } from 'mcp-pruner/cli/store-place.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import { driverProblem } from 'mcp-pruner/store/sqlite/driver.ts';
+import { SAME_STORE_ADVICE, storeDiffers } from '../store-place.ts';
 
 /**
  * Checks whether originals can be stored, and whether the running proxy uses the same store.

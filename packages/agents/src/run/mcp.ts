@@ -1,10 +1,10 @@
-import { PRESENCE_VARIABLE } from 'mcp-pruner/app/presence.ts';
 import { isHttpUrl } from 'mcp-pruner/base/http-url.ts';
 import type { Io } from 'mcp-pruner/cli/command.ts';
 import { rpcAddress } from 'mcp-pruner/cli/local-access.ts';
 import type { RunProxy } from 'mcp-pruner/cli/run-proxy.ts';
 import type { Client, McpAccess } from '../clients/client.ts';
 import { findEntry, isTrue } from '../mcp-servers.ts';
+import { PRESENCE_VARIABLE } from '../presence.ts';
 import type { RunLifecycle } from '../run-states.ts';
 import { withKey } from '../team-key.ts';
 

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { listenForPresence } from 'mcp-pruner/app/presence.ts';
 import { errorCode } from 'mcp-pruner/base/causes.ts';
 import {
   type Call,
@@ -35,6 +34,7 @@ import { AgentProcess } from '../agent-process.ts';
 import { anyProgram, clients, findClient } from '../clients/all.ts';
 import type { Client, ClientCloud, ClientPlace, Launch } from '../clients/client.ts';
 import { HeldLines } from '../held-lines.ts';
+import { listenForPresence } from '../presence.ts';
 import { RunLifecycle } from '../run-states.ts';
 import { serverEnv } from '../server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from '../team-key.ts';

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { sideName } from 'mcp-pruner/store/move/side-name.ts';
 import type { MovedTable, Side, Value } from 'mcp-pruner/store/move/tables.ts';
 import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { Connection } from 'mcp-pruner/store/sqlite/connection.ts';
+import { sideName } from './side-name.ts';
 
 /** The tables of a SQLite file. @throws errors of the file system or SQLite, or a StoreFileError */
 export function openSqliteSide(path: string, readonly: boolean, parts: readonly PartTables[]): Side {

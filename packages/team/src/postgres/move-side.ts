@@ -1,8 +1,8 @@
 import type { Clock } from 'mcp-pruner/core/ports.ts';
-import { sideName } from 'mcp-pruner/store/move/side-name.ts';
 import type { MovedTable, Side, Value } from 'mcp-pruner/store/move/tables.ts';
 import type { PartTables } from 'mcp-pruner/store/part-tables.ts';
 import { postgresStatement } from 'mcp-pruner/store/sql/common-sql.ts';
+import { sideName } from '../operate/side-name.ts';
 import { shownUrl } from './connection-config.ts';
 import { Database } from './database.ts';
 import { fromPg, toPg } from './text.ts';

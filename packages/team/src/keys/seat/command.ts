@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { SAME_STORE_ADVICE, storeDiffers, storePlace } from '@mcp-pruner/agents/store-place.ts';
 import {
   type Call,
   type Command,
@@ -12,7 +13,6 @@ import {
 import { usingStore } from 'mcp-pruner/cli/open-store.ts';
 import { readSettings } from 'mcp-pruner/cli/read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from 'mcp-pruner/cli/run-proxy.ts';
-import { SAME_STORE_ADVICE, storeDiffers, storePlace } from 'mcp-pruner/cli/store-place.ts';
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { AccessKey, KeyStore } from 'mcp-pruner/core/ports/keys.ts';
 import type { EventRecord } from 'mcp-pruner/core/ports.ts';

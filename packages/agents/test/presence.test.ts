@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { announcePresence, listenForPresence } from '../../src/app/presence.ts';
+import { announcePresence, listenForPresence } from '../src/presence.ts';
 
 let folder: string;
 let made = 0;

@@ -1,5 +1,5 @@
-import type { Settings } from '../config/settings.ts';
-import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
+import { type ProxyHealth, proxyUrl } from 'mcp-pruner/cli/run-proxy.ts';
+import type { Settings } from 'mcp-pruner/config/settings.ts';
 
 /** Location of the configured store for display, without password. */
 export function storePlace({ databaseUrl, dbPath }: Settings): string {
