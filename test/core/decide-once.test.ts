@@ -31,7 +31,7 @@ describe('a decision about a call', () => {
     const { store, asked } = counted(openStore(':memory:', clock));
     const pruner = openPruner(store, {}, clock);
     const first = await pruner.pruneText(input);
-    expect(asked.splice(0)).toEqual(['lookUp', 'commit']);
+    expect(asked.splice(0)).toEqual(['lookUp', 'pack', 'commit']);
     const again = await pruner.pruneText(input);
     expect(asked.splice(0)).toEqual([]);
     expect(again.prunedText).toBe(first.prunedText);

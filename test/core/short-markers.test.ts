@@ -69,7 +69,7 @@ describe('a text that quotes a marker', () => {
   it('keeps the short markers that an earlier version sent', async () => {
     const store = openStore();
     const withoutFull = <T>(write: T): T =>
-      JSON.parse(JSON.stringify(write, (key, value) => (key === 'full' ? undefined : value)));
+      JSON.parse(JSON.stringify(write, (key, value) => (key === 'full' || key === 'packed' ? undefined : value)));
     const commit = store.commit.bind(store);
     store.commit = (write, ...rest) => commit(withoutFull(write), ...rest);
     const now = contentAt(
