@@ -23,6 +23,19 @@ it('a kept prefix copies its own bytes instead of holding the whole body', () =>
   expect(kept.bytes.equals(Buffer.alloc(1_000, 'x'))).toBe(true);
 });
 
+it('a body that begins anew is kept itself, and never written to', () => {
+  const text = 'x'.repeat(99_900);
+  const body = Buffer.allocUnsafeSlow(100_000).fill(`${text}${'"}]'.padEnd(100)}`);
+  const received = Buffer.from(body);
+  const kept = PrefixBytes.of(body, text.length, null, 0);
+  expect(kept.bytes.buffer).toBe(body.buffer);
+  const longer = Buffer.from(`${text}${'and more'.repeat(9_000)}`);
+  const next = PrefixBytes.of(longer, longer.length, kept, text.length);
+  expect(next.bytes.equals(longer)).toBe(true);
+  expect(body.equals(received)).toBe(true);
+  expect(kept.bytes.toString()).toBe(text);
+});
+
 it('kept bytes never change, whichever conversation continues from them', () => {
   const step = fc.record({ from: fc.nat(), share: fc.double({ min: 0, max: 1, noNaN: true }), tail: fc.string() });
   fc.assert(

@@ -80,7 +80,9 @@ function observing() {
   const pipeline = openPipeline({ store, clock, minPruneChars: 4_000, minOutputChars: 1_000, onFailure });
   let reads = 0;
   const send = (messages: readonly Message[]) => sendBody(chatBody(messages));
-  const sendBody = async (body: Buffer) => {
+  const sendBody = async (bytes: Buffer) => {
+    // a part of a larger buffer, which nothing may keep
+    const body = Buffer.concat([bytes, bytes]).subarray(0, bytes.length);
     const request = {
       ...{ body, dialect: openaiChat, scope: SCOPE, purpose: 'generate' as const },
       ...{ keepsResults: true, isOwned: false },

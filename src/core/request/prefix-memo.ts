@@ -181,8 +181,8 @@ interface SharedBuffer {
 }
 
 /**
- * Copy of a conversation's leading bytes, so that the body itself can be freed. Each turn appends its new bytes to a
- * shared buffer.
+ * A conversation's leading bytes. Each turn appends its new bytes to a shared buffer, so that its body can be freed. A
+ * body that begins anew is kept itself: allocating a copy would cost as much again, and bring the next collection nearer.
  */
 export class PrefixBytes {
   readonly bytes: Buffer;
@@ -213,11 +213,17 @@ export class PrefixBytes {
         return new PrefixBytes(storage, length);
       }
     }
+    if (!isContinuation && fills(body, length)) return new PrefixBytes({ buffer: body, used: body.length }, length);
     const spare = isContinuation ? Math.min(length >> 1, MAX_SPARE_BYTES) : 0;
     const buffer = Buffer.allocUnsafeSlow(length + spare);
     body.copy(buffer, 0, 0, length);
     return new PrefixBytes({ buffer, used: length }, length);
   }
+}
+
+/** Whether the first bytes of a body are nearly all of its memory, which would be kept alive as a whole. */
+function fills(body: Buffer, length: number): boolean {
+  return body.buffer.byteLength - length <= length >> 3;
 }
 
 /**
