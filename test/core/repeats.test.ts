@@ -1,10 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { hashLines } from '../../src/engine/text/line-hashes.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import type { Dialect } from '../../src/wires/dialects/dialect.ts';
 import { openaiChat } from '../../src/wires/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/wires/dialects/openai-responses/dialect.ts';
 import { chatBody, contentAt, type Message, messagesOf, toolTurn } from '../helpers/chat.ts';
 import { openPipeline, openRewriter, openStore, restored, verdicts } from '../helpers/rewriter.ts';
+
+vi.mock(import('../../src/engine/text/line-hashes.ts'), { spy: true });
 
 const ASKED: Message = { role: 'user', content: 'Make the total of an order right.' };
 const lineOf = (i: number): string => `  const value${i} = convert(input.part${i}, 'unit ${i * 7}');`;
@@ -40,6 +43,12 @@ describe('lines that an earlier result shows whole', () => {
     expect(back).toBe(file().join('\n'));
     const english = await lastOf([ASKED, ...read('c1', file()), ...read('c2', file())], { reasonLanguage: 'en' });
     expect(english.markers[0]?.reason).toBe('already shown: Read src/a.ts lines 4-111, identical');
+  });
+
+  it('are found by reading each result once, and the copy once more where it stands', async () => {
+    vi.mocked(hashLines).mockClear();
+    await lastOf([ASKED, ...read('c1', file()), ...read('c2', file())]);
+    expect(hashLines).toHaveBeenCalledTimes(3);
   });
 
   it('stay whole if the setting is off', async () => {

@@ -1,3 +1,4 @@
+import type { LineHashes } from '../../engine/text/line-hashes.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Hints, Limits } from '../../engine/types.ts';
@@ -90,6 +91,8 @@ export interface FoundText {
   readonly around: readonly string[];
   /** The result as the conversation remembers it; absent in users' messages, and while the history is not in the request. */
   readonly shown?: ShownEntry;
+  /** Its lines, if they were read; `null` or absent if not. */
+  readonly lines?: LineHashes | null;
   /**
    * Lines that shell commands recovered before this text; absent if there are none, or if the text stays whole anyway.
    */

@@ -94,7 +94,7 @@ export class Repeats {
     const { job, shown } = text;
     if (shown === undefined || job.cutWhole !== undefined || job.hints.question === true) return null;
     if (STAYS.has(made.whole) || job.text.includes('NO_PRUNE')) return null;
-    const lines = hashLines(job.text, 0);
+    const lines = text.lines ?? hashLines(job.text, 0);
     const range = rangeOf(shown, lines);
     const again = this.#readAgain(shown, range);
     if (again === 'soon') return { ...wholeDecision(job, keyOf('read again', made.key), READ_AGAIN), kind: REPEAT };
@@ -206,9 +206,9 @@ export class Repeats {
   }
 
   /** Remembers which lines of its file a text lacks. */
-  #note({ shown, job }: FoundText, { kind, cuts }: Decision): void {
+  #note({ shown, job, lines: read }: FoundText, { kind, cuts }: Decision): void {
     if (shown === undefined || kind !== REPEAT) return;
-    const lines = hashLines(job.text, 0);
+    const lines = read ?? hashLines(job.text, 0);
     shown.repeats = cuts.map(({ startLine, endLine }) => ({
       from: fileLine(shown, lines, startLine - 1),
       to: fileLine(shown, lines, endLine - 1),

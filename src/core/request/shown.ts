@@ -1,5 +1,5 @@
 import { editFailed, isFailed } from '../../base/failed-result.ts';
-import { hashLines } from '../../engine/text/line-hashes.ts';
+import { hashLines, type LineHashes } from '../../engine/text/line-hashes.ts';
 import { mayHoldFullMarker, mayHoldShortMarker } from '../../engine/text/marker.ts';
 import type { ScannedText } from '../../wires/dialects/dialect.ts';
 import type { ShownEntry, ShownText } from '../../wires/goal/shown-lines.ts';
@@ -12,7 +12,7 @@ import type { Reading } from './results.ts';
 /** Minimum size of a text whose lines are remembered, in UTF-16 units. */
 const LEAST_CHARS = 1_500;
 
-type NewText = Pick<ShownText, 'hash' | 'literal' | 'json' | 'start' | 'chars'> & { readonly text: string };
+type NewText = Pick<ShownText, 'hash' | 'literal' | 'json' | 'start' | 'chars'>;
 
 /** A result that is being read. */
 interface ShownResult extends Pick<ResultInContext, 'call' | 'facts' | 'tool' | 'recovery'> {
@@ -31,8 +31,10 @@ export function noteShown(reading: Reading, result: ShownResult, found: readonly
     const { job, literal, place, skip } = text;
     const { json, start, chars } = place;
     const isIndexed = skip !== 'recovered' && skip !== 'input_too_large';
-    const entry = note(reading, result, { hash: job.textHash, text: job.text, literal, json, start, chars }, isIndexed);
-    return entry === null ? text : { ...text, shown: entry };
+    const own = { hash: job.textHash, literal, json, start, chars };
+    const lines = isIndexed ? linesOf(job.text) : null;
+    const entry = note(reading, result, own, lines);
+    return entry === null ? text : { shown: entry, lines, ...text };
   });
 }
 
@@ -42,23 +44,27 @@ export function noteShort(reading: Reading, result: ShownResult, { literal }: Sc
   // only readings of files matter below this size: they show that a cut was in the way
   if (chars < LEAST_CHARS && result.files.length === 0) return null;
   const text = reading.texts.at(literal) ?? '';
-  const own = { hash: textHash(text), text, literal, json: [], start: 0, chars: text.length };
-  return note(reading, result, own, text.length >= LEAST_CHARS && !result.recovery);
+  const own = { hash: textHash(text), literal, json: [], start: 0, chars: text.length };
+  return note(reading, result, own, text.length >= LEAST_CHARS && !result.recovery ? linesOf(text) : null);
+}
+
+/** The lines of a text, unless markers in it stand for some of them. */
+function linesOf(text: string): LineHashes | null {
+  return mayHoldFullMarker(text) || mayHoldShortMarker(text) ? null : hashLines(text, 0);
 }
 
 function note(
   { conversation, messageIndex }: Reading,
   { call, facts, tool, files }: ShownResult,
-  { text, ...place }: NewText,
-  isIndexed: boolean,
+  place: NewText,
+  lines: LineHashes | null,
 ): ShownEntry | null {
   const { path, command = '' } = facts.hints;
   const paths = files.length > 0 || path === undefined ? files : [path];
   const asked = askedLines(call);
   const { answers } = conversation;
   const about = { ordinal: messageIndex, tool, paths, asked, command, answers };
-  const hasMarkers = mayHoldFullMarker(text) || mayHoldShortMarker(text);
-  return conversation.lines.add({ ...place, ...about }, isIndexed && !hasMarkers ? hashLines(text, 0) : null);
+  return conversation.lines.add({ ...place, ...about }, lines);
 }
 
 /** Records the edit that a result reports. */

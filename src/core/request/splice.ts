@@ -67,7 +67,7 @@ const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 /** Edits for a decision; `null` if line numbers on the kept lines cost more than the cuts save. */
 function cutBy(
   body: Buffer,
-  { job, literal, lift, render: sent }: FoundText,
+  { job, literal, entire, lift, render: sent }: FoundText,
   { cuts, pruneId, tokensBefore, tokensAfter, notice }: Decision,
   render: RenderOptions,
 ) {
@@ -78,7 +78,7 @@ function cutBy(
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
   // line numbers cost more tokens after an escaped newline (text inside JSON) than after a plain one
-  const whole = decodeString(body, literal.start, literal.end) ?? '';
+  const whole = entire ? job.text : (decodeString(body, literal.start, literal.end) ?? '');
   const grows = estimateTokens(applyEdits(whole, lift(edits))) >= estimateTokens(whole);
   return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;
 }
