@@ -37,7 +37,7 @@ it('a conversation lists each summary with its price, what it saved, and when it
   const world = await withSummary();
   const store = storeOf(world);
   const [{ conversation = '' } = {}] = await store.sql.all<{ conversation: string }>(
-    'SELECT shown AS conversation FROM main.seam_compaction',
+    "SELECT shown AS conversation FROM main.seam_compaction WHERE state <> 'failed'",
   );
   const shown = (nowMs: number, projects?: readonly string[]) =>
     readConversation(store, prices, { nowMs, projects, conversation });
@@ -78,11 +78,11 @@ it('the report compares conversations that are long enough with those of the con
   const store = new (sqliteDriver())(world.proxy.dbPath);
   // the same conversation in the control group: twice as dear, and without a summary
   store.exec(`CREATE TEMP TABLE control AS SELECT * FROM ledger_turn
-        WHERE conversation = (SELECT shown FROM seam_compaction);
+        WHERE conversation = (SELECT shown FROM seam_compaction WHERE state <> 'failed');
       UPDATE control SET id = id + 10000, request_id = 'c' || request_id, conversation = 'control', arm = 'control',
         dollars = 2 * dollars;
       INSERT INTO ledger_turn SELECT * FROM control`);
-  const price = Number(store.prepare('SELECT dollars FROM seam_compaction').pluck().get());
+  const price = Number(store.prepare("SELECT dollars FROM seam_compaction WHERE state <> 'failed'").pluck().get());
   store.close();
   const found = await holdout();
   const { control, others } = found ?? {};
