@@ -263,7 +263,7 @@ describe('mcp-pruner setup', () => {
 describe('mcp-pruner doctor', () => {
   it('reports no faults on a machine where nothing runs yet, and names the next step', async () => {
     const { code, out } = await run(machine(), ['doctor']);
-    expect(code).toBe(0);
+    expect(code, out).toBe(0);
     expect(out).toMatch(/note {2}no proxy runs[^\n]*\n {6}start it: mcp-pruner serve\n/);
     expect(out).toMatch(/ok {4}the upstream/);
     expect(out).toMatch(/ok {4}the store .* will be created/);
