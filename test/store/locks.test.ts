@@ -80,7 +80,7 @@ describe('a store whose file is locked by another process', () => {
     expect(await Promise.race(ends)).toBe(0);
     await expect(hasty).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'locked' });
     expect(performance.now() - start).toBeGreaterThanOrEqual(195);
-    expect(ticks).toBeGreaterThan(4);
+    expect(ticks).toBeGreaterThan(1); // none, if the event loop waited; a busy machine has few
 
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
     expect(store.epoch()).toBeTypeOf('string');
