@@ -344,12 +344,18 @@ class WireExchange {
     return signing ? yield* waitFor(signing.treatmentOf({ url, headers, body })) : { kind: 'open' };
   }
 
-  /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
+  /**
+   * The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend; once more
+   * without the model's thinking, which may be bound to a summary of which nothing is stored.
+   */
   *#sendRepruned(original: Buffer, plain: Buffer): Work<void> {
     this.#reporter.fallbacks.push('past_refused' satisfies FallbackCode);
     const { rewritten, changed } = yield* this.#prune(plain, true);
     if (rewritten === null) return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
-    this.#reporter.report(rewritten, changed === null, yield* this.#sendPruned(original, rewritten, changed));
+    const history = { rawHistory: true, acceptedBefore: true, isKept: false };
+    const refusal = new Refusal(this.#options.dialect, history, false, () => (this.#seam?.bare() ?? null) !== null);
+    const exchange = yield* this.#sendPruned(original, rewritten, changed, refusal, true);
+    this.#reporter.report(rewritten, changed === null, exchange);
   }
 
   *#sendPruned(
@@ -357,12 +363,19 @@ class WireExchange {
     rewritten: RewrittenRequest,
     changed: Buffer | null,
     refusal?: Refusal,
+    isAgain = false,
   ): Work<Exchange> {
     const { rewriter } = this.#options;
-    this.#seam = yield* this.#enterSeams(rewritten, changed);
-    const exchange = this.#seam?.swapped
+    this.#seam = yield* this.#enterSeams(rewritten, changed, isAgain);
+    let exchange = this.#seam?.swapped
       ? yield* this.#sendSwapped(this.#seam, rewritten, refusal)
       : yield* this.#sendPlain(changed, original, rewritten, refusal);
+    const seam = isAgain && exchange.kind === 'declined' ? this.#seam : null;
+    const bare = seam?.bare();
+    if (seam && bare) {
+      yield* waitFor(seam.lost());
+      exchange = yield* this.#sendPlain(bare, original, rewritten);
+    }
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;
     if (isRefused) this.#reporter.fallbacks.push(`upstream_refused_${exchange.status}`);
@@ -385,10 +398,10 @@ class WireExchange {
   }
 
   /** Hands a request to the part for summaries; `null` if it has nothing to do with them. */
-  *#enterSeams(rewritten: RewrittenRequest, changed: Buffer | null): Work<SeamExchange | null> {
+  *#enterSeams(rewritten: RewrittenRequest, changed: Buffer | null, isAgain: boolean): Work<SeamExchange | null> {
     const { seams, dialect, modeOf, storeWait } = this.#options;
     const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
-    const isAsked = asksForSeams(this.#req);
+    const isAsked = isAgain || asksForSeams(this.#req);
     const { operation, upstream, path } = this.#to;
     if (!seams?.concerns(scope.project, dialect.name, isAsked) || operation.open || this.#signingScope !== null)
       return null;

@@ -5,9 +5,11 @@ import { COLUMNS } from './tables.ts';
 /**
  * `asked`: the request is under way. `ready`: the block was stored, and no request had it yet. `used`: a request with it was
  * sent. `kept`: the provider accepted one. `failed`: no block came. `refused`: the first request with it was refused, so it
- * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits.
+ * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits. `lost`: no
+ * compaction, but a conversation that may have had one of which nothing is stored: it goes on without what the model
+ * thought in the first `usedMessages` messages.
  */
-export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late';
+export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late' | 'lost';
 
 /** A compaction, without its block. */
 export interface Compaction {
@@ -85,6 +87,8 @@ export class CompactionBook {
   readonly #sql: Sql;
   readonly #blocks = new BoundedMap<string, string>(MAX_BLOCKS);
   readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
+  /** Conversations whose blocks this process sent, and that were erased since. */
+  readonly #erased = new BoundedMap<string, Compaction>(MAX_BLOCKS);
   /** What this process changed since it last read a compaction. */
   readonly #changed = new BoundedMap<number, Partial<Compaction>>(MAX_BLOCKS);
 
@@ -126,9 +130,20 @@ export class CompactionBook {
   /** Keeps what a conversation has, and drops the blocks of compactions that were erased. */
   #forgetOthers(key: string, rows: readonly Compaction[]): void {
     const kept = new Set(rows.map(keyOf));
-    for (const one of this.#seen.get(key) ?? []) if (!kept.has(keyOf(one))) this.#blocks.delete(keyOf(one));
+    for (const one of this.#seen.get(key) ?? []) {
+      if (kept.has(keyOf(one))) continue;
+      if (this.#blocks.delete(keyOf(one)) && rows.length === 0) this.#erased.set(key, one);
+    }
     if (rows.length > 0) this.#seen.set(key, rows);
     else this.#seen.delete(key);
+  }
+
+  /** A compaction of a conversation whose block this process sent and that was erased since. Returned once. */
+  takeErased(project: string, conversation: string): Compaction | undefined {
+    const key = `${project}\n${conversation}`;
+    const one = this.#erased.get(key);
+    this.#erased.delete(key);
+    return one;
   }
 
   /** The block of a compaction; `null` if it was erased. */
@@ -158,6 +173,17 @@ export class CompactionBook {
       ]);
       return row?.id ?? null;
     });
+  }
+
+  /** Records that a conversation goes on without what the model thought in its first messages. */
+  async lost(of: Omit<AskedCompaction, 'pictures' | 'weight'>, usedMessages: number): Promise<void> {
+    const { project, conversation, shown, keyId, wire, model, host, prefix, messages } = of;
+    await this.#sql.write(() =>
+      one(INSERT, [
+        ...[project, conversation, shown, keyId, wire, model, host, prefix, messages],
+        ...['lost', '', '', '', '', 0, 0, 0, 0, Math.trunc(of.askedMs), 0, 0, usedMessages, 0],
+      ]),
+    );
   }
 
   /** Stores a block. Durable when it resolves, and only then used. */

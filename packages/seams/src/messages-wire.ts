@@ -74,10 +74,10 @@ export const messagesWire: SeamWire = {
   kept: () => 0,
   carrying: (block) => `{"role":"assistant","content":[${block}]}`,
 
-  withoutThinking(body, { messages }, from) {
-    const edits = messages
-      .slice(from)
-      .flatMap((message) => (message.role === 'assistant' ? thinkingEdits(body, message) : []));
+  withoutThinking(body, { messages }, isGone) {
+    const edits = messages.flatMap((message, i) =>
+      message.role === 'assistant' && isGone(i) ? thinkingEdits(body, message) : [],
+    );
     return edits.length === 0 ? null : withEdits(body, edits);
   },
 

@@ -66,8 +66,8 @@ export const responsesWire: SeamWire = {
   },
   carrying: (block) => block,
 
-  withoutThinking(body, { messages }, from) {
-    const reasoning = messages.slice(from).filter((message) => typeOf(body, message) === 'reasoning');
+  withoutThinking(body, { messages }, isGone) {
+    const reasoning = messages.filter((message, i) => isGone(i) && typeOf(body, message) === 'reasoning');
     if (reasoning.length === 0) return null;
     // the list never begins or ends with reasoning here: what was summarised stands before, the user's words behind
     return withEdits(

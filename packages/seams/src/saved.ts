@@ -105,7 +105,8 @@ const ROWS = `SELECT c.asked_ms AS "atMs", c.state, c.cause, c.model, c.weight, 
       WHERE t.conversation = c.shown AND t.project = c.project AND t.model = c.model AND t.at_ms >= c.used_ms
         AND NOT EXISTS (SELECT 1 FROM main.seam_compaction n WHERE n.project = c.project AND n.conversation = c.conversation
           AND n.id > c.id AND n.used_ms > 0 AND n.used_ms <= t.at_ms)) END AS requests
-  FROM main.seam_compaction c WHERE c.asked_ms >= ? AND (? = 1 OR c.project IN LIST(?)) AND c.shown = coalesce(?, c.shown) ORDER BY c.id DESC LIMIT ${MAX_ROWS}`;
+  FROM main.seam_compaction c WHERE c.asked_ms >= ? AND (? = 1 OR c.project IN LIST(?)) AND c.shown = coalesce(?, c.shown)
+    AND c.state <> 'lost' ORDER BY c.id DESC LIMIT ${MAX_ROWS}`;
 
 /** Conversations that became long enough for a compaction, with and without. */
 interface ArmRow {
@@ -157,4 +158,4 @@ const ARMS = `SELECT t.arm, count(DISTINCT t.conversation) AS conversations, cou
 const MADE_IN_ARMS = `SELECT arm, count(*) AS conversations, count(*) AS requests, coalesce(sum(dollars), 0) AS dollars FROM
     (SELECT c.dollars, (SELECT min(t.arm) FROM main.ledger_turn t WHERE t.conversation = c.shown AND t.project = c.project)
        AS arm FROM main.seam_compaction c WHERE c.asked_ms >= ? AND (? = 1 OR c.project IN LIST(?))
-       AND c.state NOT IN ('asked', 'failed')) made GROUP BY arm`;
+       AND c.state NOT IN ('asked', 'failed', 'lost')) made GROUP BY arm`;

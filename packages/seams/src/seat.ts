@@ -222,11 +222,16 @@ export class Seat implements SeamSeat {
     return tokens;
   }
 
-  /** A summary of a conversation is considered, until the promise resolves. */
-  considering({ project, rewritten }: SeamRequest, work: Promise<void>): void {
+  /** The store is about to have something of a conversation. */
+  has({ project, rewritten }: SeamRequest): void {
     this.#mayHave = true;
-    const key = `${project}\n${rewritten.conversationId}`;
-    this.#free.delete(key);
+    this.#free.delete(`${project}\n${rewritten.conversationId}`);
+  }
+
+  /** A summary of a conversation is considered, until the promise resolves. */
+  considering(request: SeamRequest, work: Promise<void>): void {
+    this.has(request);
+    const key = `${request.project}\n${request.rewritten.conversationId}`;
     this.#considered.set(key, (this.#considered.get(key) ?? 0) + 1);
     void work.then(() => {
       const left = (this.#considered.get(key) ?? 1) - 1;
@@ -268,7 +273,10 @@ class OneExchange implements SeamExchange {
   async enter(): Promise<void> {
     const { project, rewritten } = this.#request;
     if (this.#wire === undefined || rewritten.conversationId === '') return;
-    this.#known = await this.#options.book.ofConversation(project, rewritten.conversationId);
+    const { book } = this.#options;
+    this.#known = await book.ofConversation(project, rewritten.conversationId);
+    const erased = this.#known.length === 0 ? book.takeErased(project, rewritten.conversationId) : undefined;
+    if (erased !== undefined) this.#known = [{ ...erased, ...(await this.#goOnWithout()) }];
     this.#seat.note(this.#request, this.#known);
     const found = await this.#usable(this.#known);
     if (found === null) return;
@@ -277,8 +285,8 @@ class OneExchange implements SeamExchange {
   }
 
   /** Whether a summary may be sent to this model and host. */
-  #fits({ model, host }: Compaction): boolean {
-    return model === this.#request.rewritten.model && host === hostOf(this.#request.origin);
+  #fits({ model, host, state }: Compaction): boolean {
+    return state !== 'lost' && model === this.#request.rewritten.model && host === hostOf(this.#request.origin);
   }
 
   /** The request goes out as it is, although a block may have been ready for it. */
@@ -371,8 +379,38 @@ class OneExchange implements SeamExchange {
   #whole(wire: SeamWire, one: Compaction): Buffer {
     const { body, dialect } = this.#request;
     const lined = withEdits(body, this.#lines);
-    const from = Math.min(...[one, ...this.#older].map(({ usedMessages }) => usedMessages));
-    return wire.withoutThinking(lined, dialect.scan(lined), from) ?? lined;
+    const [lost, blocks] = [true, false].map((isLost) =>
+      [one, ...this.#older].flatMap(({ state, usedMessages }) => ((state === 'lost') === isLost ? usedMessages : [])),
+    );
+    const [until, from] = [Math.max(0, ...(lost ?? [])), Math.min(...(blocks ?? []))];
+    return wire.withoutThinking(lined, dialect.scan(lined), (i) => i < until || i >= from) ?? lined;
+  }
+
+  bare(): Buffer | null {
+    const { body, dialect } = this.#request;
+    if (this.#used !== null) return null;
+    return this.#wire?.withoutThinking(body, dialect.scan(body), () => true) ?? null;
+  }
+
+  async lost(): Promise<void> {
+    this.#wasRefused = true;
+    await this.#goOnWithout();
+  }
+
+  /** Records that the conversation goes on without what the model thought so far. */
+  async #goOnWithout(): Promise<Pick<Compaction, 'state' | 'prefix' | 'messages' | 'usedMessages'>> {
+    const { project, keyId = '', dialect, origin, rewritten } = this.#request;
+    this.#seat.has(this.#request);
+    const usedMessages = rewritten.messages.length;
+    const names = { project, keyId, conversation: rewritten.conversationId, shown: rewritten.shownId };
+    const to = { wire: dialect.name, model: rewritten.model, host: hostOf(origin) };
+    const first = { prefix: rewritten.prefixes[0] ?? '', messages: 1 };
+    try {
+      await this.#options.book.lost({ ...names, ...to, ...first, askedMs: this.#seat.nowMs() }, usedMessages);
+    } catch (cause) {
+      this.#notNoted(cause);
+    }
+    return { state: 'lost', ...first, usedMessages };
   }
 
   /** The edits that add the lines of a summary and of older ones. */
@@ -380,7 +418,7 @@ class OneExchange implements SeamExchange {
     const { body, dialect, rewritten } = this.#request;
     const { messages } = dialect.scan(body);
     const edits: ByteEdit[] = [];
-    for (const one of [...this.#older.toReversed(), newest]) {
+    for (const one of [...this.#older.toReversed(), newest].filter(({ state }) => state !== 'lost')) {
       const { line, linePrefix } = one === newest ? await this.#placed(wire, one, messages) : one;
       const message = messages.find(
         ({ role }, i) => i >= one.messages && wire.takesLine.has(role) && rewritten.prefixes[i] === linePrefix,
@@ -503,7 +541,7 @@ class OneExchange implements SeamExchange {
   }
 }
 
-const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept']);
+const HELD: ReadonlySet<string> = new Set(['ready', 'used', 'kept', 'lost']);
 const TOO_MANY = 429;
 const OVERLOADED = 529;
 

@@ -14,6 +14,7 @@ const OUTCOMES: Readonly<Record<State, string>> = {
   kept: 'in use',
   failed: 'not made',
   refused: 'refused by the provider and given up; the conversation goes on whole',
+  lost: 'erased or lost; the conversation goes on without what the model thought before',
   late: 'made, but a request had gone out without it meanwhile; discarded',
 };
 

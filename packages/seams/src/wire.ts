@@ -50,8 +50,8 @@ export interface SeamWire {
   kept(body: Buffer, messages: readonly ScannedMessage[]): number;
   /** The message, or messages, with a block. */
   carrying(block: string): string;
-  /** Removes the model's thinking from a message on; `null` if there is none. */
-  withoutThinking(body: Buffer, scanned: ScannedBody, from: number): Buffer | null;
+  /** Removes the model's thinking from messages, chosen by their index; `null` if there is none. */
+  withoutThinking(body: Buffer, scanned: ScannedBody, isGone: (message: number) => boolean): Buffer | null;
   /** Pictures and documents in messages. */
   pictures(body: Buffer, messages: readonly ScannedMessage[]): number;
 }

@@ -1,12 +1,15 @@
-import { copyFileSync, existsSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openStore } from 'mcp-pruner/app/store.ts';
+import { edition } from 'mcp-pruner/edition.ts';
 import pg from 'pg';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../../../bench/conformance/types.ts';
 import { run } from '../../../test/cli/fake-io.ts';
 import { tempFolder } from '../../../test/helpers/afterwards.ts';
 import { startUpstream } from '../../../test/helpers/fake-upstream.ts';
 import { hasPostgres, newDatabase } from '../../../test/helpers/postgres.ts';
-import { startProxy } from '../../../test/helpers/proxy.ts';
+import { settingsOf, startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { ANSWER_MS } from '../../team/src/postgres/connections.ts';
 import { asksForSummary, openWorld, type SeamWorld } from './provider.ts';
@@ -94,25 +97,61 @@ it('another project and another host never get a block', async () => {
   expect(world.isSwapped).toBe(true);
 });
 
-it('erasing the project removes its blocks', async () => {
-  const world = await openWorld();
-  await world.toSummary();
-  await world.turn('Show the query.');
-  expect(world.isSwapped).toBe(true);
-  await world.proxy.stop();
-  const given = { env: { MCP_PRUNER_DB_PATH: world.proxy.dbPath }, clock: world.clock };
-  const summaries = async (): Promise<number> => {
-    const { out } = await run(['report', '--json'], given);
-    return (JSON.parse(out) as { seams: { compactions: { made: number } } }).seams.compactions.made;
-  };
-  expect(await summaries()).toBe(1);
-  expect(await run(['erase', '--project', 'default'], given)).toMatchObject({ code: 0 });
-  expect(await summaries()).toBe(0);
-  await world.proxy.start();
-  world.messages.push({ role: 'user', content: 'And the index?' });
-  await world.send();
-  expect(world.isSwapped).toBe(false);
-});
+const PLACES: [string, boolean, () => Promise<Record<string, string>>][] = [
+  ['a file', true, async () => ({})],
+  ['a database', hasPostgres, async () => ({ MCP_PRUNER_DATABASE_URL: await newDatabase() })],
+];
+
+describe.each(PLACES)(
+  'a project is erased on %s: blocks and lines go, its conversation goes on whole',
+  (_, runs, place) => {
+    it.runIf(runs).each([
+      ['by the process that sent the block', 1, 0, 1],
+      // what was thought with the block is refused, whole and pruned again
+      ['by another one', 3, 2, 0],
+    ])('%s', async (by, requests, breaks, later) => {
+      const env = await place();
+      const world = await openWorld({ env });
+      await world.toSummary();
+      await world.task('Show the query.', 2);
+      await world.turn('And the index?');
+      expect(world.isSwapped).toBe(true);
+      const [{ content }] = world.forwarded as [{ content: [Json] }];
+      const words = [String(content[0].signature), 'Earlier messages of this conversation were replaced'];
+      const at = { ...env, MCP_PRUNER_DB_PATH: world.proxy.dbPath };
+      const stored = async (): Promise<boolean[]> => {
+        const rows = await compactionsIn(at);
+        return words.map((text) => rows.includes(text));
+      };
+      expect(await stored()).toEqual([true, true]);
+      const full = 'MCP_PRUNER_DATABASE_URL' in env ? ['--vacuum-full'] : [];
+      const command = ['store', 'erase', '--project', 'default', '--json', ...full];
+      const { code, out, err } = await run(command, { env: at, clock: world.clock });
+      expect([code, err]).toEqual([0, '']);
+      expect(JSON.parse(out)).toMatchObject({ complete: true, rows: { seam_compaction: { after: 0 } } });
+      expect(await stored()).toEqual([false, false]);
+      for (const path of [at.MCP_PRUNER_DB_PATH, `${at.MCP_PRUNER_DB_PATH}-wal`])
+        if (existsSync(path)) for (const text of words) expect(readFileSync(path).includes(text)).toBe(false);
+
+      if (by === 'by another one') await world.proxy.restart();
+      const sent = world.turns.length;
+      const since = (): [number, number] => [
+        world.turns.length - sent,
+        world.agent.breaks.filter(({ effect }) => effect === 'refused').length,
+      ];
+      await world.turn('And the view?');
+      expect(since()).toEqual([requests, breaks]);
+      expect(world.forwarded).toHaveLength(world.messages.length - 1);
+      expect(JSON.stringify(world.forwarded)).not.toContain(words[1]);
+      await world.task('Now the tests.', 2);
+      expect(since()).toEqual([requests + 3, breaks]);
+      // the cuts were erased too: once more, the history is pruned again
+      await world.proxy.restart();
+      await world.task('And the docs.', 4);
+      expect(since()).toEqual([requests + 3 + 5 + later, breaks + later]);
+    });
+  },
+);
 
 it.runIf(hasPostgres)(
   'a conversation with a block waits while the database cannot be read, rather than break',
@@ -148,4 +187,14 @@ async function waiting(client: pg.Client): Promise<number> {
     "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
   );
   return rows.length;
+}
+
+/** All that a store has of compactions. */
+async function compactionsIn(env: Record<string, string>): Promise<string> {
+  const store = await openStore(settingsOf(env), { edition, clock: { nowMs: () => Date.now() }, readonly: true });
+  try {
+    return JSON.stringify(await store.sql.all('SELECT * FROM main.seam_compaction'));
+  } finally {
+    await store.close();
+  }
 }

@@ -29,7 +29,7 @@ it('a request waits for a store that cannot be read only if it may have a block,
   const seat = new Seat({
     settings: { seams: 'measure' } as Settings,
     settingOf: () => undefined,
-    book: { ofConversation } as unknown as CompactionBook,
+    book: { ofConversation, takeErased: () => undefined } as unknown as CompactionBook,
     background: {} as Background,
     ledger: {} as LedgerStore,
     clock,

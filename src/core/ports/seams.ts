@@ -68,6 +68,14 @@ export interface SeamExchange {
   readonly swapped: Swapped | null;
   /** The provider refused the swapped request (400). @returns what to send once instead, perhaps with an older summary */
   refused(): Promise<Swapped>;
+  /**
+   * The provider refused the history twice, of which the store has nothing: perhaps a summary was erased.
+   *
+   * @returns the request without what the model thought; `null` if there is nothing of that
+   */
+  bare(): Buffer | null;
+  /** `bare` is sent: the conversation goes on like that. */
+  lost(): Promise<void>;
   /** The answer to what was sent began. @param fields - name, value, name, value, … */
   head(status: number, fields: readonly string[]): void;
   /** A successful answer ended. */

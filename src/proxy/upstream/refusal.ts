@@ -28,17 +28,23 @@ export class Refusal {
   /** The provider cannot continue its stored history. */
   toContinue = false;
   readonly #isKept: boolean;
+  readonly #hasOther: () => boolean;
 
-  /** @param mayResend - the request was pruned and generates an answer (not a token count) */
+  /**
+   * @param mayResend - the request was pruned and generates an answer (not a token count)
+   * @param hasOther - whether there is another form of a refused history
+   */
   constructor(
     dialect: Dialect,
     rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
     mayResend: boolean,
+    hasOther = (): boolean => true,
   ) {
     const { rawHistory, acceptedBefore, isKept } = rewritten;
     this.#dialect = dialect;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     this.#isKept = isKept;
+    this.#hasOther = hasOther;
     // after accepted cuts, an unpruned request would change the conversation's history
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
@@ -55,7 +61,7 @@ export class Refusal {
   byBody(status: number, body: Buffer): boolean {
     this.toContinue = this.#isKept && this.#dialect.refusesToContinue?.(body) === true;
     if (this.toContinue) return false;
-    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true;
+    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true && this.#hasOther();
     return this.ofHistory || this.#mayGoWhole;
   }
 

@@ -12,7 +12,7 @@ export const HOP_HEADER = 'x-clients-hop';
  *
  * @param {() => Promise<{ origin: string, headers?: Record<string, string> }>} route - called before each request or frame is relayed:
  *   where to, and with which headers besides
- * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
+ * @returns {Promise<{ url: string, seen: Exchange[], frames: { sent: string }[], close: () => Promise<void> }>}
  *
  * @typedef {{ id: string, method: string, path: string, headers: Record<string, unknown>, sent: string, status: number,
  *   answerHeaders: Record<string, unknown>, answer: Buffer, clientLeft: boolean }} Exchange
@@ -20,6 +20,7 @@ export const HOP_HEADER = 'x-clients-hop';
 export async function startHop(route) {
   /** @type {Exchange[]} */
   const seen = [];
+  const frames = [];
   const server = await listen(async (req, res) => {
     const body = await readAll(req);
     const { origin, headers: further } = await route();
@@ -59,12 +60,12 @@ export async function startHop(route) {
     res.end();
   });
   const sockets = new WebSocketServer({ server: server.server });
-  sockets.on('connection', (client, req) => relayFrames(client, req, route));
-  return { url: server.url, seen, close: server.close };
+  sockets.on('connection', (client, req) => relayFrames(client, req, route, frames));
+  return { url: server.url, seen, frames, close: server.close };
 }
 
 /** Relays one connection. When the other side has gone, or is another one now, the client must connect again. */
-function relayFrames(client, { url, headers: sent }, route) {
+function relayFrames(client, { url, headers: sent }, route, frames) {
   const own = Object.entries(sent).filter(([name]) => !/^(?:host|upgrade|connection|sec-websocket-.*)$/.test(name));
   const opened = route().then(async ({ origin, headers }) => {
     const out = new WebSocket(new URL(url, origin.replace(/^http/, 'ws')), {
@@ -79,6 +80,7 @@ function relayFrames(client, { url, headers: sent }, route) {
   client.on('error', () => client.terminate());
   client.on('close', () => void opened.then((out) => out.close()).catch(() => {}));
   client.on('message', async (data, isBinary) => {
+    frames.push({ sent: data.toString('utf8') });
     const out = await opened.catch(() => null);
     const { origin } = await route();
     if (out?.readyState === WebSocket.OPEN && out.url.startsWith(origin.replace(/^http/, 'ws')))

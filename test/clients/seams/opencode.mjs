@@ -53,8 +53,9 @@ export const opencode = (wire) =>
         ...{ cwd: work, env: { ...env, ...switches }, detached: true, stdio: 'ignore' },
       });
       over = new Promise((resolve) => child.once('exit', resolve));
-      for (let tries = 0; tries < 300; tries++) {
-        const isUp = await fetch(`${origin}/session`).then(
+      for (let tries = 0; tries < 600; tries++) {
+        // a request that comes while it starts may never be answered
+        const isUp = await fetch(`${origin}/session`, { signal: AbortSignal.timeout(3000) }).then(
           ({ ok }) => ok,
           () => false, // not listening yet
         );
