@@ -62,8 +62,8 @@ export class Seat implements SeamSeat {
   readonly #considered = new Map<string, number>();
   /** The user's newest words, by conversation, and until when another process may be asking for a summary because of them. */
   readonly #words = new BoundedMap<string, { readonly prefix: string; readonly untilMs: number }>(MAX_CONVERSATIONS);
-  /** Newest messages that were sent, by conversation: a repeated request brings nothing new. */
-  readonly #sent = new BoundedMap<string, string>(MAX_CONVERSATIONS);
+  /** Newest messages that were sent without the line of a block, because it could not be stored. They get it never. */
+  readonly #unlined = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
   /** When the compactions of a conversation were read the last time. */
@@ -181,11 +181,13 @@ export class Seat implements SeamSeat {
     return (this.#missed.get(key) ?? -1) >= readyMs;
   }
 
-  /** Whether a request repeats the newest messages of its conversation. Records them. */
-  isRepeated(key: string, prefix: string): boolean {
-    const before = this.#sent.get(key);
-    this.#sent.set(key, prefix);
-    return before === prefix;
+  /** Messages that are sent without the line of a compaction. */
+  goWithoutLine(compaction: string, prefix: string): void {
+    this.#unlined.set(compaction, prefix);
+  }
+
+  wentWithoutLine(compaction: string, prefix: string): boolean {
+    return this.#unlined.get(compaction) === prefix;
   }
 
   lastAnswered(key: string): Answered | undefined {
@@ -437,14 +439,14 @@ class OneExchange implements SeamExchange {
   ): Promise<{ line: string; linePrefix: string }> {
     if (one.linePrefix !== '') return one;
     const prefix = this.#request.rewritten.prefixes[messages.length - 1] ?? '';
-    const isRepeated =
-      this.#request.purpose !== 'generate' || this.#seat.isRepeated(`${this.#key}\n${keyOf(one)}`, prefix);
     const last = messages.at(-1);
-    if (isRepeated || last === undefined || !wire.takesLine.has(last.role)) return one;
+    const isNever = this.#request.purpose !== 'generate' || this.#seat.wentWithoutLine(keyOf(one), prefix);
+    if (isNever || last === undefined || !wire.takesLine.has(last.role)) return one;
     try {
       return await this.#options.book.place(one.id, lineFor(one.pictures), prefix);
     } catch (cause) {
       this.#notNoted(cause); // a later request has it
+      this.#seat.goWithoutLine(keyOf(one), prefix);
       return one;
     }
   }

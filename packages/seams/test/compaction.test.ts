@@ -457,3 +457,16 @@ it('a run that ends between the answer and the record loses the block, and nothi
   await world.turn('Run them.');
   expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
 });
+
+it('a request that a client sends twice at once gets the same block and the same line', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  world.messages.push({ role: 'user', content: 'Show the query.' });
+  await Promise.all([world.send(), world.send()]);
+  const [one, other] = world.turns.slice(-2).map(({ body }) => body.toString('utf8'));
+  expect(one).toContain('the tool recall searches it');
+  expect(other).toBe(one);
+  world.messages.push(...world.agent.answer);
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});
