@@ -6,6 +6,7 @@ import { run } from '../../../test/cli/fake-io.ts';
 import { json, type SeenRequest } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { until } from '../../../test/helpers/until.ts';
+import { LOST_MS } from '../src/book.ts';
 import { asksForSummary, jsonOf, openWorld, type SeamWorld, withHost } from './provider.ts';
 
 it('finished work is summarised beside the request that begins the next task, and replaced from the next request on', async () => {
@@ -470,3 +471,49 @@ it('a request that a client sends twice at once gets the same block and the same
   for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
   expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
 });
+
+it('a disk that is full when the block arrives loses the block, and nothing else', async () => {
+  const world = await openWorld();
+  await world.task('Fix the checkout of the shop, please.', 8);
+  const store = new (sqliteDriver())(world.proxy.dbPath);
+  store.exec(`CREATE TRIGGER full BEFORE UPDATE ON seam_compaction BEGIN SELECT RAISE(ABORT, 'disk full'); END`);
+  await world.turn('Now the invoices: why is the total wrong?');
+  await until(async () => (await world.proxy.logText()).includes('compaction_not_made'));
+  await world.turn('Show the query.');
+  await world.turn('And the index?');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([false, []]);
+  store.exec('DROP TRIGGER full');
+  store.close();
+  world.clock.now += LOST_MS;
+  await world.task('Now the tests, all of them.', 20);
+  await world.turn('Thanks. Now the release.');
+  await world.result('made');
+  await world.turn('Tag it.');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});
+
+it.each(['first', 'second'])(
+  'a provider that refuses each second request never breaks a conversation: %s',
+  async (at) => {
+    const world = await openWorld();
+    await world.toSummary();
+    let [requests, refused] = [at === 'first' ? 1 : 0, 0];
+    world.intercept.answer = (request, res) => {
+      if (asksForSummary(request) || ++requests % 2 === 1) return false;
+      refused++;
+      json(res, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'not this time' } });
+      return true;
+    };
+    const answered: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      world.messages.push({ role: 'user', content: `Go on, part ${i}.` });
+      const { status } = await world.send();
+      answered.push(status);
+      if (status === 200) world.messages.push(...world.agent.answer);
+      else world.messages.pop();
+    }
+    expect(refused).toBeGreaterThan(2);
+    expect(answered.filter((status) => status === 200).length).toBeGreaterThan(3);
+    expect(world.agent.breaks.filter(({ effect }) => effect === 'refused')).toEqual([]);
+  },
+);
