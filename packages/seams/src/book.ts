@@ -7,7 +7,7 @@ import { COLUMNS } from './tables.ts';
  * sent. `kept`: the provider accepted one. `failed`: no block came. `refused`: the first request with it was refused, so it
  * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits. `lost`: no
  * compaction, but a conversation that may have had one of which nothing is stored: it goes on without what the model
- * thought in the first `usedMessages` messages.
+ * thought behind the first `messages` messages, up to `usedMessages`.
  */
 export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late' | 'lost';
 
@@ -138,10 +138,14 @@ export class CompactionBook {
     else this.#seen.delete(key);
   }
 
-  /** A compaction of a conversation whose block this process sent and that was erased since. Returned once. */
-  takeErased(project: string, conversation: string): Compaction | undefined {
+  /**
+   * A compaction of a conversation whose block this process sent and that was erased since. Returned once, to a request
+   * that goes on behind the first one with it.
+   */
+  takeErased(project: string, conversation: string, messages: number): Compaction | undefined {
     const key = `${project}\n${conversation}`;
     const one = this.#erased.get(key);
+    if (one === undefined || one.usedMessages >= messages) return undefined;
     this.#erased.delete(key);
     return one;
   }
@@ -175,7 +179,7 @@ export class CompactionBook {
     });
   }
 
-  /** Records that a conversation goes on without what the model thought in its first messages. */
+  /** Records that a conversation goes on without what the model thought behind `messages`, up to `usedMessages`. */
   async lost(of: Omit<AskedCompaction, 'pictures' | 'weight'>, usedMessages: number): Promise<void> {
     const { project, conversation, shown, keyId, wire, model, host, prefix, messages } = of;
     await this.#sql.write(() =>

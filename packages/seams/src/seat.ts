@@ -277,8 +277,9 @@ class OneExchange implements SeamExchange {
     if (this.#wire === undefined || rewritten.conversationId === '') return;
     const { book } = this.#options;
     this.#known = await book.ofConversation(project, rewritten.conversationId);
-    const erased = this.#known.length === 0 ? book.takeErased(project, rewritten.conversationId) : undefined;
-    if (erased !== undefined) this.#known = [{ ...erased, ...(await this.#goOnWithout()) }];
+    const { conversationId, messages } = rewritten;
+    const erased = this.#known.length === 0 ? book.takeErased(project, conversationId, messages.length) : undefined;
+    if (erased !== undefined) this.#known = [{ ...erased, ...(await this.#goOnWithout(erased.usedMessages)) }];
     this.#seat.note(this.#request, this.#known);
     const found = await this.#usable(this.#known);
     if (found === null) return;
@@ -381,32 +382,37 @@ class OneExchange implements SeamExchange {
   #whole(wire: SeamWire, one: Compaction): Buffer {
     const { body, dialect } = this.#request;
     const lined = withEdits(body, this.#lines);
-    const [lost, blocks] = [true, false].map((isLost) =>
-      [one, ...this.#older].flatMap(({ state, usedMessages }) => ((state === 'lost') === isLost ? usedMessages : [])),
-    );
-    const [until, from] = [Math.max(0, ...(lost ?? [])), Math.min(...(blocks ?? []))];
-    return wire.withoutThinking(lined, dialect.scan(lined), (i) => i < until || i >= from) ?? lined;
+    const all = [one, ...this.#older];
+    const from = Math.min(...all.flatMap(({ state, usedMessages }) => (state === 'lost' ? [] : usedMessages)));
+    const isLost = (i: number): boolean =>
+      all.some(({ state, messages, usedMessages }) => state === 'lost' && i >= messages && i < usedMessages);
+    return wire.withoutThinking(lined, dialect.scan(lined), (i) => i >= from || isLost(i)) ?? lined;
   }
 
   bare(): Buffer | null {
     const { body, dialect } = this.#request;
     if (this.#used !== null) return null;
-    return this.#wire?.withoutThinking(body, dialect.scan(body), () => true) ?? null;
+    return this.#wire?.withoutThinking(body, dialect.scan(body), (i) => i >= this.#answered) ?? null;
   }
 
   async lost(): Promise<void> {
     this.#wasRefused = true;
-    await this.#goOnWithout();
+    await this.#goOnWithout(this.#answered);
   }
 
-  /** Records that the conversation goes on without what the model thought so far. */
-  async #goOnWithout(): Promise<Pick<Compaction, 'state' | 'prefix' | 'messages' | 'usedMessages'>> {
+  /** Number of messages with the model's first answer, which every summary stands for. */
+  get #answered(): number {
+    return this.#request.rewritten.messages.findIndex(({ role }) => role === 'assistant') + 1;
+  }
+
+  /** Records that the conversation goes on without what the model thought behind so many messages until now. */
+  async #goOnWithout(messages: number): Promise<Pick<Compaction, 'state' | 'prefix' | 'messages' | 'usedMessages'>> {
     const { project, keyId = '', dialect, origin, rewritten } = this.#request;
     this.#seat.has(this.#request);
     const usedMessages = rewritten.messages.length;
     const names = { project, keyId, conversation: rewritten.conversationId, shown: rewritten.shownId };
     const to = { wire: dialect.name, model: rewritten.model, host: hostOf(origin) };
-    const first = { prefix: rewritten.prefixes[0] ?? '', messages: 1 };
+    const first = { prefix: rewritten.prefixes[messages - 1] ?? '', messages };
     try {
       await this.#options.book.lost({ ...names, ...to, ...first, askedMs: this.#seat.nowMs() }, usedMessages);
     } catch (cause) {

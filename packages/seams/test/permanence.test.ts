@@ -143,6 +143,7 @@ describe.each(PLACES)(
       expect(since()).toEqual([requests, breaks]);
       expect(world.forwarded).toHaveLength(world.messages.length - 1);
       expect(JSON.stringify(world.forwarded)).not.toContain(words[1]);
+      expect(JSON.stringify(world.forwarded[1])).toContain('"type":"thinking"'); // from before the block
       await world.task('Now the tests.', 2);
       expect(since()).toEqual([requests + 3, breaks]);
       // the cuts were erased too: once more, the history is pruned again
