@@ -133,8 +133,13 @@ setTimeout(() => {}, 500);
     NODE_OPTIONS: `--require ${join(root, 'clock.cjs')}`,
     CONFORMANCE_CLOCK: clock,
   };
-  const proxy = await startProxy({ upstream: upstream.origin, folder: state, settings });
-  if (!isDirect) await endSome(proxy.origin, wire, model);
+  const start = () => startProxy({ upstream: upstream.origin, folder: state, settings });
+  let proxy = await start();
+  if (!isDirect) {
+    await endSome(proxy.origin, wire, model);
+    await proxy.close(); // now all of them are in the ledger
+    proxy = await start();
+  }
   isEnding = false;
   writeFileSync(clock, String(3 * 3_600_000));
   const before = { seen: 0, hook: null };
