@@ -1,5 +1,5 @@
+import { explainPlan } from '@mcp-pruner/why/explain.ts';
 import { expect, it } from 'vitest';
-import { explainPlan } from '../../src/engine/explain.ts';
 import { goalTerms } from '../../src/engine/goal/terms.ts';
 import type { Hints } from '../../src/engine/types.ts';
 

@@ -1,5 +1,5 @@
+import { explainPlan } from '@mcp-pruner/why/explain.ts';
 import { ADVERSARIAL } from '../../bench/engine-speed/texts.ts';
-import { explainPlan } from '../../src/engine/explain.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { sampleLines } from '../../src/engine/sample-lines.ts';
 import type { Plan, PruneInput } from '../../src/engine/types.ts';

@@ -1,8 +1,8 @@
 import { decisionOf, type Job, WHOLE_CUTS } from 'mcp-pruner/core/decide/decision.ts';
 import type { Decision, DecisionBasis } from 'mcp-pruner/core/ports.ts';
-import { type Because, type Explanation, explainPlan, type Region } from 'mcp-pruner/engine/explain.ts';
 import type { Rule } from 'mcp-pruner/engine/kinds/kind.ts';
 import type { LineRange } from 'mcp-pruner/engine/types.ts';
+import { type Because, type Explanation, explainPlan, type Region } from './explain.ts';
 
 /**
  * How far a stored decision can be explained. `ranked`: this engine reproduces the cuts from the stored inputs, so its

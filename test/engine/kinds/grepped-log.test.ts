@@ -1,5 +1,5 @@
+import { explainPlan } from '@mcp-pruner/why/explain.ts';
 import { expect, it } from 'vitest';
-import { explainPlan } from '../../../src/engine/explain.ts';
 import { planPrune } from '../../../src/engine/plan.ts';
 import type { PruneInput } from '../../../src/engine/types.ts';
 

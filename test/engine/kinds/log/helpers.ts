@@ -1,4 +1,4 @@
-import { explainPlan } from '../../../../src/engine/explain.ts';
+import { explainPlan } from '@mcp-pruner/why/explain.ts';
 import { planPrune } from '../../../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../../../src/engine/text/lines.ts';
 import type { Hints } from '../../../../src/engine/types.ts';

@@ -1,4 +1,4 @@
-import { type Measure, valueAt, type WeightedMeasures } from './measures.ts';
+import { type Measure, valueAt, type WeightedMeasures } from 'mcp-pruner/engine/rank/measures.ts';
 
 /** Effect of a feature on a region's score, compared with the text's average. */
 interface Contribution {

@@ -1,7 +1,7 @@
+import { planPrune } from 'mcp-pruner/engine/plan.ts';
+import type { PruneInput } from 'mcp-pruner/engine/types.ts';
 import { describe, expect, it } from 'vitest';
-import { explainPlan } from '../../src/engine/explain.ts';
-import { planPrune } from '../../src/engine/plan.ts';
-import type { PruneInput } from '../../src/engine/types.ts';
+import { explainPlan } from '../src/explain.ts';
 
 const functions = Array.from({ length: 40 }, (_, k) =>
   [

@@ -1,12 +1,12 @@
-import { budgetOf } from './choose/choice.ts';
-import type { Choice } from './choose/runs.ts';
-import { weighWords } from './goal/matching.ts';
-import type { Vocabulary } from './goal/vocabulary.ts';
-import { type Analysis, RULES, type Rule } from './kinds/kind.ts';
-import { chosenPlan, isNearlyBlank, planPrune } from './plan.ts';
-import { contributionsOf } from './rank/contributions.ts';
-import { analyse } from './reading.ts';
-import type { Plan, PruneInput } from './types.ts';
+import { budgetOf } from 'mcp-pruner/engine/choose/choice.ts';
+import type { Choice } from 'mcp-pruner/engine/choose/runs.ts';
+import { weighWords } from 'mcp-pruner/engine/goal/matching.ts';
+import type { Vocabulary } from 'mcp-pruner/engine/goal/vocabulary.ts';
+import { type Analysis, RULES, type Rule } from 'mcp-pruner/engine/kinds/kind.ts';
+import { chosenPlan, isNearlyBlank, planPrune } from 'mcp-pruner/engine/plan.ts';
+import { analyse } from 'mcp-pruner/engine/reading.ts';
+import type { Plan, PruneInput } from 'mcp-pruner/engine/types.ts';
+import { contributionsOf } from './contributions.ts';
 
 /**
  * Why a region was kept or cut. `rule`: a rule protects it. `relevance`: it is worth more than its tokens. `noise`: it
