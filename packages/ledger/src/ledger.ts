@@ -5,6 +5,7 @@ import type { OpenLedger } from 'mcp-pruner/app/guest.ts';
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
 import { fittedToHeap } from 'mcp-pruner/base/fitted-to-heap.ts';
+import { started, type Work, waitFor } from 'mcp-pruner/base/work.ts';
 import { type BackgroundWriter, WriteBehind } from 'mcp-pruner/base/write-behind.ts';
 import type { LedgerTurn } from 'mcp-pruner/core/ports/ledger.ts';
 import type { LedgerQuery, LedgerReport } from 'mcp-pruner/core/ports/ledger-report.ts';
@@ -99,7 +100,7 @@ export class Ledger implements OpenLedger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#write());
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => started(this.#write()));
     this.#process = `process\n${options.processId ?? ''}`;
   }
 
@@ -209,12 +210,12 @@ export class Ledger implements OpenLedger {
     if (this.#queue.length > 0) this.#report(new Error('the process ends'), this.#queue.length);
   }
 
-  async #write(): Promise<void> {
+  *#write(): Work<void> {
     try {
-      await this.#settleSome();
+      yield* this.#settleSome();
       while (this.#queue.length > 0) {
-        await nextTurn();
-        await this.#settleSome();
+        yield* waitFor(nextTurn());
+        yield* this.#settleSome();
       }
       this.#failingSinceMs = null;
     } catch (cause) {
@@ -238,31 +239,32 @@ export class Ledger implements OpenLedger {
    *
    * @throws StoreUnavailable
    */
-  async #settleSome(): Promise<void> {
+  *#settleSome(): Work<void> {
     const own = this.#queue.slice(0, this.#atOnce);
     const sums = this.#sums.take();
     try {
-      await this.#settle(own, sums);
+      yield* this.#settle(own, sums);
       this.#atOnce = Math.min(2 * this.#atOnce, BILLED_AT_ONCE);
     } catch (cause) {
       if (!isUnwritable(cause)) throw cause;
-      if (sums.length > 0) await this.#writeApart(this.#sums.take());
+      if (sums.length > 0) yield* this.#writeApart(this.#sums.take());
       else if (own.length > 1) this.#atOnce = Math.ceil(own.length / 2);
-      else await this.#dropFaulty(own, cause);
+      else yield* this.#dropFaulty(own, cause);
     }
   }
 
   /** Writes figures, except those that the store refuses. @throws StoreUnavailable */
-  async #writeApart(sums: readonly LedgerSum[]): Promise<void> {
+  *#writeApart(sums: readonly LedgerSum[]): Work<void> {
     const { store, onFailure } = this.#options;
     const left = [...sums];
     try {
       while (left.length > 0) {
-        await store.add([], left.slice(0, 1)).catch((cause: unknown) => {
+        const added = store.add([], left.slice(0, 1)).catch((cause: unknown) => {
           if (!isUnwritable(cause)) throw cause;
           this.#dropped++;
           onFailure(ROW_DROPPED, cause, { requests: 0 });
         });
+        yield* waitFor(added);
         left.shift();
       }
     } finally {
@@ -271,12 +273,12 @@ export class Ledger implements OpenLedger {
   }
 
   /** Drops a request of this process that the store refuses, or those that wait in the store. @throws StoreUnavailable */
-  async #dropFaulty(own: readonly RequestFacts[], cause: unknown): Promise<void> {
+  *#dropFaulty(own: readonly RequestFacts[], cause: unknown): Work<void> {
     try {
-      await this.#settle([], []);
+      yield* this.#settle([], []);
     } catch (other) {
       if (!isUnwritable(other)) throw other;
-      return this.#billWaitingApart();
+      return yield* this.#billWaitingApart();
     }
     if (own.length === 0) return;
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
@@ -285,25 +287,25 @@ export class Ledger implements OpenLedger {
   }
 
   /** Bills the requests that wait in the store one by one, and drops those whose bill the store refuses. @throws StoreUnavailable */
-  async #billWaitingApart(): Promise<void> {
-    const { waitingIds } = await this.#settle([], [], { only: '' });
+  *#billWaitingApart(): Work<void> {
+    const { waitingIds } = yield* this.#settle([], [], { only: '' });
     for (const only of waitingIds) {
       try {
-        await this.#settle([], [], { only });
+        yield* this.#settle([], [], { only });
       } catch (cause) {
         if (!isUnwritable(cause)) throw cause;
-        await this.#settle([], [], { only, drops: true });
+        yield* this.#settle([], [], { only, drops: true });
         this.#options.onFailure(ROW_DROPPED, cause, { requests: 1 });
       }
     }
   }
 
   /** Bills requests and writes figures, in one transaction. @throws StoreUnavailable */
-  async #settle(
+  *#settle(
     own: readonly RequestFacts[],
     sums: readonly LedgerSum[],
     waiting: Pick<SettlementParts, 'only' | 'drops'> = {},
-  ): Promise<Pick<Settlement, 'waitingIds'>> {
+  ): Work<Pick<Settlement, 'waitingIds'>> {
     const { store, prices, clock } = this.#options;
     const nowMs = clock.nowMs();
     const isAlive = nowMs - this.#aliveMs < ALIVE_EVERY_MS;
@@ -320,12 +322,13 @@ export class Ledger implements OpenLedger {
       billing: { prices },
       ...waiting,
     });
-    const folded = await store
-      .settle(settlement.query, (settling) => settlement.work(settling))
-      .catch((cause: unknown) => {
-        this.#sums.putBack(sums);
-        throw cause;
-      });
+    let folded: number;
+    try {
+      folded = yield* waitFor(store.settle(settlement.query, (settling) => settlement.work(settling)));
+    } catch (cause) {
+      this.#sums.putBack(sums);
+      throw cause;
+    }
     if (!isAlive) this.#aliveMs = nowMs;
     for (const { messages } of this.#queue.splice(0, own.length)) this.#queuedMessages -= messages.length;
     this.#settled(settlement.result, folded);

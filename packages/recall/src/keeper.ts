@@ -1,5 +1,6 @@
 import { BoundedMap } from 'mcp-pruner/base/bounded-map.ts';
 import type { FailureReporter } from 'mcp-pruner/base/failures.ts';
+import { started, together, type Work, waitFor } from 'mcp-pruner/base/work.ts';
 import { type BackgroundWriter, WriteBehind } from 'mcp-pruner/base/write-behind.ts';
 import { keyOf } from 'mcp-pruner/core/hash.ts';
 import type { Observer, Seen, SeenMessage, SeenRequestHead, SeenResult } from 'mcp-pruner/core/ports/seen.ts';
@@ -68,7 +69,7 @@ export class ResultKeeper implements Observer {
 
   constructor(options: ResultKeeperOptions) {
     this.#options = options;
-    this.#behind = (options.behind ?? new WriteBehind()).writer(() => this.#writeWaiting());
+    this.#behind = (options.behind ?? new WriteBehind()).writer(() => started(this.#writeWaiting()));
   }
 
   newFrom({ scope, prefixes, messages, keepsResults }: SeenRequestHead): number {
@@ -116,20 +117,20 @@ export class ResultKeeper implements Observer {
   }
 
   /** Writes conversations concurrently, so that the store can commit them together, but each in order. */
-  async #writeWaiting(): Promise<void> {
+  *#writeWaiting(): Work<void> {
     const byConversation = groupBy(this.#waiting, ({ request }) => request.conversationId);
     this.#waiting = [];
-    await Promise.all(
-      Array.from(byConversation.values(), async (portions) => {
-        for (const portion of portions) await this.#writeOne(portion);
-      }),
-    );
+    yield* together(Array.from(byConversation.values(), (portions) => this.#writeInOrder(portions)));
   }
 
-  /** Never rejects. */
-  async #writeOne(portion: Portion): Promise<void> {
+  *#writeInOrder(portions: readonly Portion[]): Work<void> {
+    for (const portion of portions) yield* this.#writeOne(portion);
+  }
+
+  /** Never throws. */
+  *#writeOne(portion: Portion): Work<void> {
     try {
-      await this.#write(portion);
+      yield* this.#write(portion);
     } catch (cause) {
       this.#forget(portion.request);
       this.#options.onFailure('results_not_kept', cause);
@@ -164,13 +165,13 @@ export class ResultKeeper implements Observer {
     return `${Math.floor(clock.nowMs() / Math.max(1, ttlMs / 8))} ${project} ${task}`;
   }
 
-  async #write({ request: { scope, conversationId, isOwned }, results }: Portion): Promise<void> {
+  *#write({ request: { scope, conversationId, isOwned }, results }: Portion): Work<void> {
     const { directives, clock } = this.#options;
     const { project, task } = scope;
-    const view = (directives?.known(project) ?? (await directives?.view(project))) || null;
+    const view = (directives?.known(project) ?? (yield* waitFor(directives?.view(project)))) || null;
     const kept = results.flatMap((result) => (isDeleted(result, view) ? [] : keptOf(result)));
     if (kept.length === 0) return;
-    await storeResults(this.#options, {
+    yield* storeResults(this.#options, {
       ...{ project, task, conversationId, isOwned },
       atMs: Math.trunc(clock.nowMs()),
       results: kept,

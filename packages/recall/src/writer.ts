@@ -1,3 +1,4 @@
+import { type Work, waitFor } from 'mcp-pruner/base/work.ts';
 import { keptText } from 'mcp-pruner/core/kept-text.ts';
 import type { NotedResult, RecallStore } from 'mcp-pruner/core/ports/recall.ts';
 import type { PackedText, StoreBatch } from 'mcp-pruner/core/ports.ts';
@@ -32,15 +33,15 @@ export interface ResultPlace {
  *
  * @throws StoreUnavailable; the results are then stored with a later request
  */
-export async function storeResults(
+export function* storeResults(
   { store, keepsAll, pack }: ResultPlace,
   { project, task, conversationId, isOwned, atMs, results }: KeptResults,
-): Promise<void> {
-  const stored = await store.recall.stored(results.map(({ hash }) => hash));
+): Work<void> {
+  const stored = yield* waitFor(store.recall.stored(results.map(({ hash }) => hash)));
   const owner = isOwned ? project : undefined;
   const known = results.filter(({ hash }) => stored.has(hash));
   const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
-  const packed = pack && fresh.length > 0 ? await Promise.all(fresh.map(({ text }) => pack(text))) : [];
+  const packed = pack && fresh.length > 0 ? yield* waitFor(Promise.all(fresh.map(({ text }) => pack(text)))) : [];
   // an existing original counts against the quota of the conversation that first stored it
   const originals: StoreBatch[] = [
     { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },
@@ -49,10 +50,11 @@ export async function storeResults(
       ...{ touch: [], conversation: conversationId, owner },
     },
   ].filter(({ decisions }) => decisions.length > 0);
-  await store.recall.keep(
+  const kept = store.recall.keep(
     originals,
     (keepsAll ? results : known).map(({ text, hash: _, ...result }): NotedResult => {
       return { project, task, conversationId, chars: text.length, atMs, ...result };
     }),
   );
+  yield* waitFor(kept);
 }

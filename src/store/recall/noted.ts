@@ -143,7 +143,7 @@ export async function seenIn(
 }
 
 /** Returns the hashes whose originals are stored. */
-export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
-  const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
-  return new Set(found.map(({ hash }) => hash));
+export function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
+  return found.then((stored) => new Set(stored.map(({ hash }) => hash)));
 }
