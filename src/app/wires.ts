@@ -334,7 +334,6 @@ async function handlerOptions(
       return nextId();
     },
     onReport: (report, bytes) => reporter.report(report, bytes),
-    keepsLedger: true,
     seen: services.seen,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),

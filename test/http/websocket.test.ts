@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import WebSocket from 'ws';
+import { run } from '../cli/fake-io.ts';
 import { type FakeSocketUpstream, startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -80,6 +81,19 @@ describe('a WebSocket on /v1/responses', () => {
     expect(first?.toString()).toBe(text);
     expect(second?.equals(bytes)).toBe(true);
     expect(third).toHaveLength(0);
+  });
+
+  it('reports its requests as shadow once their project is in shadow mode', async () => {
+    const { upstream, proxy, client } = await joined();
+    upstream.onMessage = (socket) => answer(socket, 'r');
+    const env = { MCP_PRUNER_DB_PATH: proxy.dbPath };
+    await run(['projects', 'set', 'default', '--mode', 'shadow'], { env, clock: { nowMs: () => Date.now() } });
+    let sent = 0;
+    await until(async () => {
+      client.socket.send(request([QUESTION]));
+      const lines = await proxy.requestLines(++sent);
+      return lines.at(-1)?.shadow === true;
+    });
   });
 
   it('passes messages of 16 MiB and messages in many fragments, in order', async () => {

@@ -34,8 +34,6 @@ export interface ReporterOptions extends Pick<PruneStepOptions, 'modeOf' | 'hasP
   readonly cloud: ProviderName;
   /** Called when a request has ended. The report is built on demand and occupies memory until then. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>, bytes: number) => void;
-  /** Whether a ledger is kept. */
-  readonly keepsLedger?: boolean;
   readonly traces?: Traces | undefined;
 }
 
@@ -157,7 +155,7 @@ export class ExchangeReporter implements ExchangeFigures {
     { kind, status }: Exchange,
   ): RequestFacts | null {
     const { context, to, isShadow } = this.#request;
-    if (!this.#options.keepsLedger || this.foreign || to.operation.purpose !== 'generate') return null;
+    if (this.foreign || to.operation.purpose !== 'generate') return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { requestId, caller, keyId, scope } = context;
     const { project, agent: client } = scope;

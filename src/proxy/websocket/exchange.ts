@@ -1,62 +1,72 @@
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
-import type { Answer, Dialect } from '../../wires/dialects/dialect.ts';
-import type { ProviderName } from '../../wires/providers/facts.ts';
+import type { Answer } from '../../wires/dialects/dialect.ts';
 import type { PrunedRequest } from '../prune-step.ts';
 import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
-import { contentOf, type RequestReport, type UnreadReport, withAnswer } from '../report/request-report.ts';
-import type { RequestContext } from '../request-context.ts';
+import {
+  contentOf,
+  type ExchangeFigures,
+  type ReportedRequest,
+  type RequestReport,
+  unreadReport,
+  withAnswer,
+} from '../report/request-report.ts';
+import type { Exchange } from '../upstream/pass-on.ts';
 
 /** A request in a frame, as sent to the upstream. */
-interface SentFrame {
-  readonly context: RequestContext;
-  readonly dialect: Dialect;
+interface SentFrame extends Omit<ReportedRequest, 'to'> {
   /** Frame as received from the client. */
   readonly original: Buffer;
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
-  readonly keepsLedger: boolean;
-  /** The upstream's provider. */
-  readonly cloud: ProviderName;
 }
 
 /** One request in a frame and its answer. */
-export class FrameExchange {
+export class FrameExchange implements ExchangeFigures {
   readonly requestId: string;
   readonly pruned: PrunedRequest;
   readonly limitEvents: Buffer[] = [];
   /** Whether the upstream rejected the pruned form. */
   wasRefused = false;
-  readonly #about: Omit<SentFrame, 'original' | 'pruned'>;
+  readonly #about: ReportedRequest;
   #reader = new AnswerReader();
   readonly #startedAt: number;
-  readonly #bytesIn: number;
-  #bytesOut: number;
+  readonly pruneMs: number;
+  readonly bytesIn: number;
+  bytesOut: number;
   readonly #fallbacks: string[];
-  #firstByteMs: number | null = null;
+  firstByteMs: number | null = null;
+  totalMs = 0;
+  readonly fields: readonly string[] = [];
   /** The client's frame while it may have to be resent; otherwise `null`. */
   #original: Buffer | null;
 
-  constructor({ original, pruned, ...about }: SentFrame) {
-    this.requestId = about.context.requestId;
+  constructor({ original, pruned, pruneMs, context, options, isOff, isShadow }: SentFrame) {
+    this.requestId = context.requestId;
     this.pruned = pruned;
-    this.#about = about;
+    this.pruneMs = pruneMs;
+    const operation = { dialect: options.dialect, purpose: 'generate', stream: true } as const;
+    this.#about = { context, to: { operation }, options, isOff, isShadow };
     // after accepted cuts, an unpruned request would change the conversation's history
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
-    this.#startedAt = performance.now() - about.pruneMs;
-    this.#bytesIn = original.length;
-    this.#bytesOut = (pruned.changed ?? original).length;
+    this.#startedAt = performance.now() - pruneMs;
+    this.bytesIn = original.length;
+    this.bytesOut = (pruned.changed ?? original).length;
     this.#fallbacks = [...pruned.fallbacks];
   }
 
   /** Whether any event of the answer has arrived. */
   get started(): boolean {
-    return this.#firstByteMs !== null;
+    return this.firstByteMs !== null;
+  }
+
+  get forwardedOriginal(): boolean {
+    return this.bytesOut === this.bytesIn;
   }
 
   /** Handles an event of the answer. */
   event(frame: Buffer): void {
-    this.#firstByteMs ??= performance.now() - this.#startedAt;
+    this.firstByteMs ??= performance.now() - this.#startedAt;
     this.#reader.event(frame);
     if (!this.isOver) this.#original = null;
   }
@@ -78,8 +88,8 @@ export class FrameExchange {
     this.#original = null;
     this.wasRefused = true;
     this.#reader = new AnswerReader();
-    this.#firstByteMs = null;
-    this.#bytesOut = this.#bytesIn;
+    this.firstByteMs = null;
+    this.bytesOut = this.bytesIn;
     return original;
   }
 
@@ -95,42 +105,22 @@ export class FrameExchange {
 
   #facts(): RequestFacts | null {
     const sent = this.#shown;
-    const { context, dialect, cloud } = this.#about;
+    const { context, options } = this.#about;
+    const { dialect, cloud } = options;
     const { requestId, caller, keyId, scope } = context;
-    const forwardedOriginal = this.#bytesOut === this.#bytesIn;
+    const { forwardedOriginal } = this;
     const from = { project: scope.project, caller, keyId, client: scope.agent, cloud };
     const about = { requestId, wire: dialect.name, ...from };
-    if (sent === null) return factsOfUnread(about, this.#bytesIn);
+    if (sent === null) return factsOfUnread(about, this.bytesIn);
     const onlyLooked = forwardedOriginal && !this.wasRefused && sent.edits.length > 0;
     return onlyLooked ? shadowFacts(sent, about) : factsOf(sent, { ...about, forwardedOriginal });
   }
 
-  report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
-    const { context, dialect, keepsLedger } = this.#about;
-    const sender = keepsLedger ? { project: context.scope.project, client: context.client } : undefined;
-    const isBilled = keepsLedger && status < 300 && end === 'answered';
-    const report: UnreadReport = {
-      requestId: this.requestId,
-      sender,
-      foreign: false,
-      wire: dialect.name,
-      verifiesHistory: dialect.verifiesHistory,
-      forwardedOriginal: this.#bytesOut === this.#bytesIn,
-      bytesIn: this.#bytesIn,
-      bytesOut: this.#bytesOut,
-      fallbacks: this.#fallbacks,
-      pruneMs: this.#about.pruneMs,
-      firstByteMs: this.#firstByteMs,
-      totalMs: performance.now() - this.#startedAt,
-      status,
-      end,
-      upstreamError,
-      context,
-      limitEvents: this.limitEvents,
-      facts: isBilled ? this.#facts() : null,
-      ...contentOf(this.#shown),
-      stream: true,
-    };
-    return withAnswer(report, this.answer());
+  report(exchange: Exchange): RequestReport {
+    this.totalMs = performance.now() - this.#startedAt;
+    const isBilled = exchange.kind === 'answered' && exchange.status < 300;
+    const content = contentOf(this.#shown);
+    const report = unreadReport(this.#about, this, exchange, content, isBilled ? this.#facts() : null, this.#fallbacks);
+    return withAnswer(Object.assign(report, { limitEvents: this.limitEvents }), this.answer());
   }
 }

@@ -10,6 +10,7 @@ import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { hasFailed, type RequestReport } from '../report/request-report.ts';
 import { type RequestContext, senderOf, withRequestId } from '../request-context.ts';
 import { ownFields } from '../upstream/headers.ts';
+import type { Exchange } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { FrameExchange } from './exchange.ts';
 import { LIMITS, RESPONSE_CREATE, typeOfFrame } from './frame-type.ts';
@@ -22,8 +23,6 @@ export interface FrameOptions extends PruneStepOptions {
   readonly newRequestId: () => string;
   /** Called when a request has ended. */
   readonly onReport: (report: () => RequestReport, bytes: number) => void;
-  /** Whether a ledger is kept. */
-  readonly keepsLedger?: boolean;
   /** Gets limits that are reported outside any request. */
   readonly ended?: OnEnded | undefined;
   /** Whether data belongs to projects. */
@@ -106,8 +105,8 @@ export class Frames implements BridgeWatch {
 
   closed(clientFirst: boolean): void {
     this.#ended = true;
-    if (clientFirst) this.#end(0, 'client_gone', null);
-    else this.#end(this.#current?.started === true ? 200 : 502, 'answered', 'reset');
+    if (clientFirst) this.#end({ kind: 'client_gone', status: 0 });
+    else this.#answered(this.#current?.started === true ? 200 : 502, 'reset');
     this.#connected.onClosed();
   }
 
@@ -129,22 +128,24 @@ export class Frames implements BridgeWatch {
   async #request(frame: Buffer): Promise<Buffer | null> {
     const { dialect, newRequestId } = this.#options;
     this.#overlapping = this.#current !== null;
-    this.#end(200, 'answered', null);
+    this.#answered(200);
     const requestId = newRequestId();
     const startedAt = performance.now();
     const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
-    const { keepsLedger = false } = this.#options;
-    const about = { context, dialect, cloud: this.#connected.cloud, keepsLedger };
+    const { hasProjects = false, modeOf } = this.#options;
+    const { enabled, shadow: isShadow } = modeOf(context.scope.project);
+    const options = { dialect, cloud: this.#connected.cloud, hasProjects };
+    const about = { context, options, isOff: context.isOff || !enabled, isShadow };
     this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
-    if (this.#ended) this.#end(0, 'client_gone', null);
+    if (this.#ended) this.#end({ kind: 'client_gone', status: 0 });
     if (pruned.retry !== true) return pruned.changed ?? frame;
     const body = dialect.error(BUSY, 'server_busy', errorTable.server_busy.hint).toString('utf8');
     this.#connected.reply(
       Buffer.from(JSON.stringify({ type: 'error', status: BUSY, error: field(parsed(body), 'error') })),
     );
-    this.#end(BUSY, 'answered', null);
+    this.#answered(BUSY);
     return null;
   }
 
@@ -162,7 +163,7 @@ export class Frames implements BridgeWatch {
     const { status, code } = outcomeOf(frame);
     const isRefused = error === 'refused' && !this.#overlapping && !OF_CONNECTION.has(code);
     const original = isFirst && isRefused ? exchange.refused(status) : null;
-    if (original === null) this.#end(status, 'answered', null);
+    if (original === null) this.#answered(status);
     else this.#connected.send(original);
     return original === null;
   }
@@ -176,7 +177,11 @@ export class Frames implements BridgeWatch {
       .catch((cause: unknown) => onFailure(reasonOf(cause), cause, { requestId }));
   }
 
-  #end(status: number, end: RequestReport['end'], upstreamError: string | null): void {
+  #answered(status: number, error: string | null = null): void {
+    this.#end({ kind: 'answered', status, error });
+  }
+
+  #end(end: Exchange): void {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;
@@ -186,15 +191,12 @@ export class Frames implements BridgeWatch {
       const { rewritten } = exchange.pruned;
       const { project } = this.#connected.context.scope;
       if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(project, rewritten, answer.turn);
-      if (rewritten !== null && end === 'answered' && status < 300 && !hasFailed(answer)) {
+      if (rewritten !== null && end.kind === 'answered' && end.status < 300 && !hasFailed(answer)) {
         rewriter.completed(project, rewritten);
         if (!exchange.wasRefused) void rewriter.accepted(rewritten);
       }
-      const report = exchange.report(status, end, upstreamError);
-      const of = this.#options.hasProjects ? { project: this.#connected.context.scope.project } : {};
-      const { cloud } = this.#connected;
-      const { childId, run } = this.#connected.context;
-      onReport(() => ({ ...report, ...of, childId, run, cloud }), report.bytesIn);
+      const report = exchange.report(end);
+      onReport(() => report, report.bytesIn);
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }
