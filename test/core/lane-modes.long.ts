@@ -11,7 +11,7 @@ it.each<LaneMode>(['serves', 'off'])(
   (mode) => {
     const { status, stdout } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...SUITES], {
       cwd: projectRoot,
-      env: { ...process.env, MCP_PRUNER_TEST_LANE: mode },
+      env: { ...process.env, MCP_PRUNER_TEST_LANE: mode, MCP_PRUNER_TEST_LONG: '' },
       encoding: 'utf8',
     });
     expect(status, stdout.slice(-4_000)).toBe(0);
