@@ -33,7 +33,7 @@ const MODELS = { messages: 'claude-opus-4-6', responses: 'gpt-6.2-sol' };
 const SHELL_MODEL = 'gpt-5.3-codex';
 /** Tokens that the providers report. With more, Claude Code would compact at each task. */
 const FIRST = 10_000;
-const EACH = 25_000;
+const EACH = 10_000;
 const MOST = 120_000;
 const ENDED = 5;
 const ENDED_TURNS = 30;
@@ -128,7 +128,7 @@ setTimeout(() => {}, 500);
   );
   await upstream.start();
   const settings = {
-    ...{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_LOG_LEVEL: 'debug' },
+    ...{ MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: '100000', MCP_PRUNER_LOG_LEVEL: 'debug' },
     MCP_PRUNER_SEAMS_HOSTS: new URL(upstream.origin).host,
     NODE_OPTIONS: `--require ${join(root, 'clock.cjs')}`,
     CONFORMANCE_CLOCK: clock,
