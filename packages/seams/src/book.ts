@@ -70,11 +70,11 @@ const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, lin
 const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
 const MAX_OF_CONVERSATION = 20;
 const MAX_BLOCKS = 500;
-/** Every process looks so often whether the store has compactions, until it has. */
+/** Interval at which each process checks whether the store has compactions, until it finds one. */
 export const LOOK_MS = 1_000;
-/** So long a store without compactions is taken to stay without; afterwards, each request asks it. */
+/** A check that found none is trusted this long. After that, each request queries the store. */
 export const KNOWN_MS = 2 * LOOK_MS;
-/** A block is usable at the earliest so long after it was asked for: by then, every process asks the store. */
+/** Minimum time between asking for a block and its use. By then, no process relies on an older check. */
 export const SHARED_MS = KNOWN_MS + 1_000;
 /** Running compactions end within this time; what is older was lost with its process. */
 export const LOST_MS = 6 * 60_000;

@@ -62,7 +62,7 @@ export class Seat implements SeamSeat {
   readonly #considered = new Map<string, number>();
   /** The user's newest words, by conversation, and until when another process may be asking for a summary because of them. */
   readonly #words = new BoundedMap<string, { readonly prefix: string; readonly untilMs: number }>(MAX_CONVERSATIONS);
-  /** Newest messages that were sent without the line of a block, because it could not be stored. They get it never. */
+  /** Newest messages that were sent without the line of a block, because it could not be stored. They stay without it. */
   readonly #unlined = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
@@ -85,7 +85,7 @@ export class Seat implements SeamSeat {
   concerns(project: string, wire: string, isAsked: boolean): boolean {
     if (!WIRES.has(wire)) return false;
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
-    // a summary is used at the earliest when every process has looked after it was asked for
+    // a summary is used only after every process had time to notice it
     return performance.now() - this.#checkedAt >= KNOWN_MS;
   }
 
