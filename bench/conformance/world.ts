@@ -46,6 +46,8 @@ const ENDED = 5;
 const ENDED_TURNS = 16;
 const ENDED_TOKENS = 3_000_000;
 const ENDED_MS = 3 * 3_600_000;
+/** After this time, every process knows that there are summaries. */
+const FIRST_MS = 2 * 60_000;
 const MAX_FAULT_TURNS = 3;
 const AT_ONCE = 6;
 
@@ -225,16 +227,24 @@ export class World {
     return { MCP_PRUNER_SEAMS: 'on', MCP_PRUNER_SEAM_TOKENS: 'auto', MCP_PRUNER_SEAMS_HOSTS: host };
   }
 
-  /** Conversations that went on for a while and ended: without them, nobody knows whether a summary pays. */
+  /**
+   * Conversations that went on for a while and ended: without them, nobody knows whether a summary pays. After them one
+   * with the first summary of all, because no other is used until every process has had time to notice that one.
+   */
   async #endSome(control: Control): Promise<void> {
-    const plan: AgentPlan = { ...ENDED_PLAN, seed: 1 };
-    for (let i = 0; i < ENDED; i++) {
-      const agent = this.#agentOf(plan);
-      agent.at.tokensOf = () => ENDED_TOKENS;
-      for (let turn = 0; turn < ENDED_TURNS; turn++) await agent.turn(i * ENDED_TURNS + turn);
-    }
-    this.#offsetMs = ENDED_MS;
+    for (let i = 0; i < ENDED; i++) await this.#talk(i);
+    await this.#restart(control, 'SIGTERM', {}); // now all of them are in the ledger
     control.moveClock(ENDED_MS);
+    await this.#talk(ENDED);
+    await this.#restart(control, 'SIGTERM', {});
+    this.#offsetMs = ENDED_MS + FIRST_MS;
+    control.moveClock(this.#offsetMs);
+  }
+
+  async #talk(i: number): Promise<void> {
+    const agent = this.#agentOf({ ...ENDED_PLAN, seed: 1 });
+    agent.at.tokensOf = () => ENDED_TOKENS;
+    for (let turn = 0; turn < ENDED_TURNS; turn++) await agent.turn(i * ENDED_TURNS + turn);
   }
 
   #start(control: Control): Promise<void> {
