@@ -23,7 +23,6 @@ export default defineConfig({
     isolate: false,
     // Transformed modules are kept in node_modules, by a hash of their content: a run spends 8 s of CPU less.
     experimental: { fsModuleCache: true },
-    // Many tests wait for processes and sockets: three side by side left a quarter of two cores without work.
-    maxWorkers: 4,
+    maxWorkers: 3, // many tests wait; with four, two cores are no faster
   },
 });
