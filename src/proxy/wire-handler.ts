@@ -353,7 +353,7 @@ class WireExchange {
     const { rewritten, changed } = yield* this.#prune(plain, true);
     if (rewritten === null) return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
     const history = { rawHistory: true, acceptedBefore: true, isKept: false };
-    const refusal = new Refusal(this.#options.dialect, history, false, () => (this.#seam?.bare() ?? null) !== null);
+    const refusal = new Refusal(this.#options.dialect, history, false, () => this.#seam?.bare() ?? null);
     const exchange = yield* this.#sendPruned(original, rewritten, changed, refusal, true);
     this.#reporter.report(rewritten, changed === null, exchange);
   }
@@ -370,11 +370,9 @@ class WireExchange {
     let exchange = this.#seam?.swapped
       ? yield* this.#sendSwapped(this.#seam, rewritten, refusal)
       : yield* this.#sendPlain(changed, original, rewritten, refusal);
-    const seam = isAgain && exchange.kind === 'declined' ? this.#seam : null;
-    const bare = seam?.bare();
-    if (seam && bare) {
-      yield* waitFor(seam.lost());
-      exchange = yield* this.#sendPlain(bare, original, rewritten);
+    if (this.#seam && refusal?.other && exchange.kind === 'declined') {
+      yield* waitFor(this.#seam.lost());
+      exchange = yield* this.#sendPlain(refusal.other, original, rewritten);
     }
     if (exchange.kind !== 'answered') return exchange;
     const isRefused = changed !== null && REFUSALS.has(exchange.status) && refusal?.toContinue !== true;

@@ -392,7 +392,8 @@ class OneExchange implements SeamExchange {
   bare(): Buffer | null {
     const { body, dialect } = this.#request;
     if (this.#used !== null) return null;
-    return this.#wire?.withoutThinking(body, dialect.scan(body), (i) => i >= this.#answered) ?? null;
+    const answered = this.#answered;
+    return this.#wire?.withoutThinking(body, dialect.scan(body), (i) => i >= answered) ?? null;
   }
 
   async lost(): Promise<void> {

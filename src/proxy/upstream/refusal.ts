@@ -28,23 +28,25 @@ export class Refusal {
   /** The provider cannot continue its stored history. */
   toContinue = false;
   readonly #isKept: boolean;
-  readonly #hasOther: () => boolean;
+  /** The other form of the rejected history. */
+  other: Buffer | null = null;
+  readonly #otherForm: (() => Buffer | null) | undefined;
 
   /**
    * @param mayResend - the request was pruned and generates an answer (not a token count)
-   * @param hasOther - whether there is another form of a refused history
+   * @param otherForm - makes the only form in which a rejected history may be resent; `null` if there is none
    */
   constructor(
     dialect: Dialect,
     rewritten: Pick<RewrittenRequest, 'rawHistory' | 'acceptedBefore' | 'isKept'>,
     mayResend: boolean,
-    hasOther = (): boolean => true,
+    otherForm?: () => Buffer | null,
   ) {
     const { rawHistory, acceptedBefore, isKept } = rewritten;
     this.#dialect = dialect;
     this.#rawHistory = rawHistory && dialect.verifiesHistory === 'always';
     this.#isKept = isKept;
-    this.#hasOther = hasOther;
+    this.#otherForm = otherForm;
     // after accepted cuts, an unpruned request would change the conversation's history
     this.#mayGoWhole = mayResend && !acceptedBefore;
   }
@@ -61,7 +63,11 @@ export class Refusal {
   byBody(status: number, body: Buffer): boolean {
     this.toContinue = this.#isKept && this.#dialect.refusesToContinue?.(body) === true;
     if (this.toContinue) return false;
-    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true && this.#hasOther();
+    this.ofHistory = this.#rawHistory && this.#dialect.refusesHistory?.(status, body) === true;
+    if (this.ofHistory && this.#otherForm) {
+      this.other = this.#otherForm();
+      this.ofHistory = this.other !== null;
+    }
     return this.ofHistory || this.#mayGoWhole;
   }
 
