@@ -1,7 +1,6 @@
 import type { Context } from 'mcp-pruner/app/context.ts';
 import type { RecallGuest } from 'mcp-pruner/app/guest.ts';
 import { DirectiveBook } from 'mcp-pruner/core/segments/directive-book.ts';
-import { packTextLater } from 'mcp-pruner/store/text-codec.ts';
 import { ResultKeeper } from './keeper.ts';
 import { Recall } from './recall.ts';
 import { recallTool } from './tool.ts';
@@ -18,7 +17,6 @@ export function openRecall(
   const keeper = new ResultKeeper({
     store,
     keepsAll: settings.recall === 'on',
-    pack: packTextLater,
     clock,
     directives: new DirectiveBook(store.segments),
     ttlMs: settings.pruneIdTtlS * 1000,

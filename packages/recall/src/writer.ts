@@ -1,7 +1,7 @@
 import { type Work, waitFor } from 'mcp-pruner/base/work.ts';
 import { keptText } from 'mcp-pruner/core/kept-text.ts';
 import type { NotedResult, RecallStore } from 'mcp-pruner/core/ports/recall.ts';
-import type { PackedText, StoreBatch } from 'mcp-pruner/core/ports.ts';
+import type { NewDecision, Store, StoreBatch } from 'mcp-pruner/core/ports.ts';
 
 /** Results of one request that are stored together, with everything the store needs. */
 interface KeptResults {
@@ -21,34 +21,29 @@ export interface KeptResult extends Pick<NotedResult, 'ordinal' | 'pruneId' | 't
 }
 
 export interface ResultPlace {
-  readonly store: { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
+  readonly store: Pick<Store, 'pack'> & { readonly recall: Pick<RecallStore, 'keep' | 'stored'> };
   /** If `false`, only results are recorded whose original is already stored (because lines of it were cut). */
   readonly keepsAll: boolean;
-  /** Compresses a new text. If absent, the store compresses it later. */
-  readonly pack?: (text: string) => Promise<PackedText>;
 }
 
 /**
- * Stores results, compressed on the thread pool.
+ * Stores results, compressed if the store takes them so.
  *
  * @throws StoreUnavailable; the results are then stored with a later request
  */
 export function* storeResults(
-  { store, keepsAll, pack }: ResultPlace,
+  { store, keepsAll }: ResultPlace,
   { project, task, conversationId, isOwned, atMs, results }: KeptResults,
 ): Work<void> {
   const stored = yield* waitFor(store.recall.stored(results.map(({ hash }) => hash)));
   const owner = isOwned ? project : undefined;
   const known = results.filter(({ hash }) => stored.has(hash));
   const fresh = keepsAll ? results.filter(({ hash }) => !stored.has(hash)) : [];
-  const packed = pack && fresh.length > 0 ? yield* waitFor(Promise.all(fresh.map(({ text }) => pack(text)))) : [];
   // an existing original counts against the quota of the conversation that first stored it
-  const originals: StoreBatch[] = [
-    { decisions: known.map(({ text, hash, tool }) => keptText(text, hash, tool)), touch: [], owner },
-    {
-      decisions: fresh.map(({ text, hash, tool }, i) => ({ packed: packed[i], ...keptText(text, hash, tool) })),
-      ...{ touch: [], conversation: conversationId, owner },
-    },
+  const own: StoreBatch = { decisions: fresh.map(toDecision), touch: [], conversation: conversationId, owner };
+  const originals = [
+    { decisions: known.map(toDecision), touch: [], owner },
+    store.pack ? yield* waitFor(store.pack(own)) : own,
   ].filter(({ decisions }) => decisions.length > 0);
   const kept = store.recall.keep(
     originals,
@@ -57,4 +52,8 @@ export function* storeResults(
     }),
   );
   yield* waitFor(kept);
+}
+
+function toDecision({ text, hash, tool }: KeptResult): NewDecision {
+  return keptText(text, hash, tool);
 }
