@@ -70,7 +70,7 @@ const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, lin
 const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
 const MAX_OF_CONVERSATION = 20;
 const MAX_BLOCKS = 500;
-/** Interval at which each process checks whether the store has compactions, until it finds one. */
+/** Interval at which each process with requests checks whether the store has compactions, until it finds one. */
 export const LOOK_MS = 1_000;
 /** A check that found none is trusted this long. After that, each request queries the store. */
 export const KNOWN_MS = 2 * LOOK_MS;

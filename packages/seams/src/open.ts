@@ -56,7 +56,7 @@ export async function openSeams(services: Services): Promise<Guest> {
     },
   });
   await Promise.all([seat.look(), background.readOff()]);
-  const looking = setInterval(() => void seat.look(), LOOK_MS).unref();
+  const looking = setInterval(() => seat.lookOn(), LOOK_MS).unref();
   return {
     name: 'seams',
     direct: seat,

@@ -40,6 +40,8 @@ const WIRES: ReadonlyMap<string, SeamWire> = new Map([
   ['responses', responsesWire],
 ]);
 const MAX_CONVERSATIONS = 5_000;
+/** Without requests for this long, a process stops looking for compactions of others: an idle one runs no statements. */
+const PAUSE_MS = 60_000;
 
 /** A last answered request of a conversation in this process. */
 interface Answered {
@@ -71,6 +73,9 @@ export class Seat implements SeamSeat {
   /** Until when the provider accepts no further requests of a key; infinite: until its next success. */
   readonly #blocked = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
+  /** When a request last asked whether it is concerned. */
+  #concernedAt = Number.NEGATIVE_INFINITY;
+
   readonly #readsAgain = new ReadsAgain();
   readonly #again = new BoundedMap<string, number>(MAX_CONVERSATIONS);
 
@@ -84,9 +89,11 @@ export class Seat implements SeamSeat {
 
   concerns(project: string, wire: string, isAsked: boolean): boolean {
     if (!WIRES.has(wire)) return false;
+    const now = performance.now();
+    this.#concernedAt = now;
     if (this.#mayHave || isAsked || this.#settingOf(project, undefined) === 'on') return true;
     // a summary is used only after every process had time to notice it
-    return performance.now() - this.#checkedAt >= KNOWN_MS;
+    return now - this.#checkedAt >= KNOWN_MS;
   }
 
   passes(project: string, { dialect, body, match }: PassingRequest): boolean {
@@ -117,6 +124,11 @@ export class Seat implements SeamSeat {
     const has = known.some(({ state, askedMs }) => HELD.has(state) || (state === 'asked' && nowMs - askedMs < LOST_MS));
     if (has || isWaited || this.#considered.has(key)) this.#free.delete(key);
     else this.#free.set(key, true);
+  }
+
+  /** Looks while requests come. After a pause, the first request queries the store itself. */
+  lookOn(): void {
+    if (performance.now() - this.#concernedAt < PAUSE_MS) void this.look();
   }
 
   /** Looks whether the store has compactions, of whichever process, unless it was found to have some. Never rejects. */

@@ -1,9 +1,10 @@
 import type { Settings } from 'mcp-pruner/config/settings.ts';
 import type { LedgerStore } from 'mcp-pruner/core/ports/ledger-store.ts';
 import type { SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
+import type { Clock } from 'mcp-pruner/core/ports.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import { anthropicMessages } from 'mcp-pruner/wires/dialects/anthropic-messages/dialect.ts';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import type { Background } from '../src/background.ts';
 import type { CompactionBook } from '../src/book.ts';
 import { Seat } from '../src/seat.ts';
@@ -22,14 +23,11 @@ function requestOf(session: string, turns: number, waited: () => boolean): SeamR
   return { ...request, rewritten, wait, rawHeaders: [], requestId: 'r' } as unknown as SeamRequest;
 }
 
-it('a request waits for a store that cannot be read only if it may have a block, and once in an outage', async () => {
-  let isGone = true;
-  const clock = { now: 1_000, nowMs: () => clock.now };
-  const ofConversation = () => (isGone ? Promise.reject(new StoreUnavailable('locked')) : Promise.resolve([]));
-  const seat = new Seat({
+function seatOver(book: Partial<CompactionBook>, clock: Clock): Seat {
+  return new Seat({
     settings: { seams: 'measure' } as Settings,
     settingOf: () => undefined,
-    book: { ofConversation, takeErased: () => undefined } as unknown as CompactionBook,
+    book: book as CompactionBook,
     background: {} as Background,
     ledger: {} as LedgerStore,
     clock,
@@ -38,6 +36,40 @@ it('a request waits for a store that cannot be read only if it may have a block,
     onRefused: () => {},
     onFailure: () => {},
   });
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('a process looks for compactions of others while requests come, and an idle one runs no statements', async () => {
+  let nowMs = 10_000;
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const hasAny = vi.fn(async () => false);
+  const seat = seatOver({ hasAny }, { nowMs: () => nowMs });
+  const looksIn = async (seconds: number): Promise<number> => {
+    hasAny.mockClear();
+    for (let i = 0; i < seconds; i++) {
+      nowMs += 1_000;
+      seat.lookOn();
+      await Promise.resolve();
+    }
+    return hasAny.mock.calls.length;
+  };
+  await seat.look();
+  expect(await looksIn(100)).toBe(0);
+  expect(seat.concerns('p', 'messages', false)).toBe(true); // what is known is old: it asks the store itself
+  expect(await looksIn(10)).toBe(10);
+  expect(seat.concerns('p', 'messages', false)).toBe(false);
+  await looksIn(60);
+  expect(await looksIn(100)).toBe(0);
+});
+
+it('a request waits for a store that cannot be read only if it may have a block, and once in an outage', async () => {
+  let isGone = true;
+  const clock = { now: 1_000, nowMs: () => clock.now };
+  const ofConversation = () => (isGone ? Promise.reject(new StoreUnavailable('locked')) : Promise.resolve([]));
+  const seat = seatOver({ ofConversation, takeErased: () => undefined }, clock);
   let waits = 0;
   const sendsWhole = async (session: string, turns = 2): Promise<number> => {
     waits = 0;
