@@ -131,7 +131,7 @@ export class KeyDoor {
     const res = answer();
     const settle = await this.#charge(req, res, by);
     if (settle === null) return;
-    if (by.limited === 'tokens' && asks(req)) {
+    if (settle !== NO_TOKENS) {
       const usage = watchOf(req, res);
       res.once('close', () => void usage.total().then(({ tokensIn, tokensOut }) => settle(tokensIn + tokensOut)));
     }
@@ -142,11 +142,13 @@ export class KeyDoor {
   async #charge(req: IncomingMessage, res: ServerResponse, by: Admitted): ReturnType<Charge> {
     const { gate } = this.#options;
     const estimated = Math.max(1, Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN));
-    const isCounted = by.limited === 'tokens' && asks(req);
-    const taken = await gate.take(by, asks(req) ? estimated : 0);
-    if (!('code' in taken)) return (tokens) => isCounted && void gate.settle(by, taken, tokens);
-    this.#refuse({ req, answer: () => res }, taken.code, by.keyId, taken.retryAfterS);
-    return null;
+    const isModelCall = req.method === 'POST' && asksModel(pathOf(req));
+    const taken = await gate.take(by, isModelCall ? estimated : 0);
+    if ('code' in taken) {
+      this.#refuse({ req, answer: () => res }, taken.code, by.keyId, taken.retryAfterS);
+      return null;
+    }
+    return isModelCall && by.limited === 'tokens' ? (tokens) => void gate.settle(by, taken, tokens) : NO_TOKENS;
   }
 
   /** Whether a path is in a list; paths claimed by a wire always lead to a model. */
@@ -176,10 +178,8 @@ export class KeyDoor {
   }
 }
 
-/** Whether a request asks a model. */
-function asks(req: IncomingMessage): boolean {
-  return req.method === 'POST' && asksModel(pathOf(req));
-}
+/** The result of a `Charge` where the tokens do not count. */
+const NO_TOKENS = (): void => {};
 
 /** Removes headers from a request, so that they are neither trusted nor forwarded. */
 function takeHeaders(req: IncomingMessage, names: readonly string[]): void {
