@@ -90,7 +90,7 @@ async function packLater(batch: StoreBatch, isOpen: (one: NewDecision) => boolea
 }
 
 /** Compresses a text to its stored form on the thread pool. */
-export async function packTextLater(text: string): Promise<StoredText> {
+async function packTextLater(text: string): Promise<StoredText> {
   const { encoding, data } = encodeText(text);
   const packed = data.length < PACK_FROM_BYTES ? data : await compress(data, LEVEL);
   return { encoding, text_bytes: data.length, ...smaller(data, packed) };
