@@ -66,10 +66,11 @@ export class SeamRows {
     for (const name of [agent, 'all']) this.#byAgent.set(name, [...(this.#byAgent.get(name) ?? []), turns]);
   }
 
-  /** A row for each agent and rule. */
+  /** A row for each agent and rule. What pays is decided by the pace of all agents, as in a project that all of them work on. */
   rows(): string[][] {
+    const pace = paceOf((this.#byAgent.get('all') ?? []).map((turns) => turns.map(inputOf)));
     const agents = [...this.#byAgent].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return agents.flatMap(([agent, all]) => rowsOf(agent, all));
+    return agents.flatMap(([agent, all]) => rowsOf(agent, all, pace));
   }
 }
 
@@ -81,9 +82,8 @@ export const SEAM_HEAD = [
   'compactions at 120k',
 ];
 
-function rowsOf(agent: string, all: readonly PastTurn[][]): string[][] {
+function rowsOf(agent: string, all: readonly PastTurn[][], pace: (tokens: number) => number): string[][] {
   const before = all.reduce((sum, turns) => sum + billed(turns), 0);
-  const pace = paceOf(all.map((turns) => turns.map(inputOf)));
   const seams = all.reduce((sum, turns) => sum + turns.filter(({ seam }) => seam).length, 0);
   const drawn = Array.from({ length: DRAWS }, (_, draw) =>
     all.map((turns, i) => atRandom(turns, 1 + draw + i * DRAWS)),
