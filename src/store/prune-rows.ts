@@ -1,5 +1,5 @@
 import type { PruneSummary } from '../core/ports/records.ts';
-import type { StoredPrune } from '../core/ports.ts';
+import type { Decision, StoredPrune } from '../core/ports.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { Rows } from './sql/steps.ts';
 
@@ -31,6 +31,16 @@ export async function findPrune(rows: Rows, pruneId: string): Promise<StoredPrun
   if (!row) return null;
   const expiresAtMs = rows.expiry('prune', pruneId, row.expires_ms);
   if (expiresAtMs <= rows.nowMs()) return null;
-  const decision = decodeBody(row.decision_key, row.prune_id, row.body);
+  const first = decodeBody(row.decision_key, row.prune_id, row.body);
+  const decision = first.cuts.length > 0 ? first : ((await laterCut(rows, row)) ?? first);
   return { decision, createdAtMs: row.created_ms, expiresAtMs };
+}
+
+/** The newest decision that cut a text which was stored whole before, as recall does. */
+async function laterCut(rows: Rows, { id, prune_id: pruneId }: ListedRow): Promise<Decision | undefined> {
+  const [later] = await rows.all<{ key: string; body: string }>(
+    'SELECT key, body FROM main.decision WHERE prune = ? AND body IS NOT NULL ORDER BY id DESC LIMIT 1',
+    [id],
+  );
+  return later && decodeBody(later.key, pruneId, later.body);
 }

@@ -325,8 +325,7 @@ describe('a conversation that reads the same lines twice', () => {
 
 describe('a conversation that continues with another model', () => {
   it('has its old results stashed and one recovered, and the report contains both', async () => {
-    // what recall stores first is explained as that text
-    const { proxy, agent, dbPath } = await setUp({ MCP_PRUNER_RECALL: 'off' });
+    const { proxy, agent, dbPath } = await setUp();
     for (let i = 0; i < 12; i++) agent.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(12, i));
     const before = await agent.send();
     await proxy.requestLines(1); // the end of the answer is noted with the log line
