@@ -16,6 +16,9 @@ interface StoreWaitOptions {
 
 /** Retry interval while the store is reachable but does not answer. */
 const AGAIN_MS = 200;
+/** Maximum wait for a store that answers with errors, in milliseconds. Meanwhile a file is opened again three times. */
+const ERRORS_MS = 2_000;
+const ERRORS: ReadonlySet<string> = new Set(['corrupt', 'error', 'readonly', 'full']);
 
 /**
  * Lets requests wait while the store with their earlier cuts is unavailable. Forwarded unpruned, they would miss the
@@ -36,25 +39,27 @@ export class StoreWait {
   /**
    * @param cause - why the store could not be queried
    * @param sinceMs - `performance.now()` when the request arrived
+   * @param askedMs - when it first queried the store
    * @returns whether to try again
    */
-  async wait(cause: unknown, bytes: number, sinceMs: number): Promise<boolean> {
+  async wait(cause: unknown, bytes: number, sinceMs: number, askedMs = sinceMs): Promise<boolean> {
     const { maxMs, maxBytes } = this.#options;
     if (performance.now() >= sinceMs + maxMs || this.#bytes + bytes > maxBytes) return false;
     this.#bytes += bytes;
     try {
-      return await this.#back(cause);
+      return await this.#back(cause, askedMs);
     } finally {
       this.#bytes -= bytes;
     }
   }
 
-  async #back(cause: unknown): Promise<boolean> {
+  async #back(cause: unknown, askedMs: number): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
     const reason = storeReason(cause);
     if (reason === null) return false; // not a store failure, so waiting does not help
     await pause(AGAIN_MS);
-    return reason === 'unreachable' || reason === 'locked';
+    if (reason === 'unreachable' || reason === 'locked') return true;
+    return ERRORS.has(reason) && performance.now() < askedMs + ERRORS_MS; // a single error must send no history whole
   }
 }

@@ -405,6 +405,7 @@ class WireExchange {
       return null;
     const { purpose } = operation;
     const body = changed ?? rewritten.received;
+    const askedMs = performance.now();
     const entered = seams.enter({
       requestId: this.#requestId,
       project: scope.project,
@@ -421,7 +422,7 @@ class WireExchange {
       body,
       beganMs: this.#beganMs,
       origin: upstream.origin,
-      wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt) ?? false,
+      wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt, askedMs) ?? false,
       send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
     });
     return yield* waitFor(entered);

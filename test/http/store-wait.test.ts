@@ -38,6 +38,8 @@ class SharedStore {
   readonly #waiting: ((isBack: boolean) => void)[] = [];
   #losesAnswers = '';
   reason = '';
+  /** After so many calls it is back. */
+  failures = Number.POSITIVE_INFINITY;
 
   readonly asked = new Proxy(this.#store, {
     get: (target, name) => {
@@ -45,9 +47,15 @@ class SharedStore {
       if (typeof value !== 'function') return value;
       if (name === 'commit' && this.#losesAnswers !== '') return this.#lost(value.bind(target));
       if (this.reason === '' || name === 'epoch') return value.bind(target);
-      return () => Promise.reject(new StoreUnavailable(this.reason));
+      return () => this.#fail();
     },
   }) as Store;
+
+  #fail(): Promise<never> {
+    const failure = Promise.reject(new StoreUnavailable(this.reason));
+    if (--this.failures <= 0) this.reason = '';
+    return failure;
+  }
 
   /** What is written next is written, and then it is away, or was too slow to say so. */
   loseAnswers(how: 'unreachable' | 'locked' = 'unreachable'): void {
@@ -159,6 +167,16 @@ describe.each([
     expect(changed?.includes(JSON.stringify(NEW))).toBe(false);
   });
 
+  it.each(['corrupt', 'error'])('also waits for a moment if the store answers with an error: %s', async (reason) => {
+    const store = new SharedStore();
+    const sent = (await store.replica(dialect)(of(OLD))).changed;
+    store.reason = reason;
+    store.failures = 3;
+    const { changed, fallbacks } = await store.replica(dialect)(of(OLD, NEW));
+    expect([store.failures, fallbacks]).toEqual([0, []]);
+    expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+  });
+
   it('also waits if the store became unreachable during the commit, which may have succeeded', async () => {
     const store = new SharedStore();
     store.loseAnswers();
@@ -203,6 +221,8 @@ describe.each([
     expect((await store.replica(dialect)(of(NEW))).changed).toBeNull();
     const { changed } = await replica(of(OLD, NEW));
     expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+    store.reason = 'corrupt';
+    expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
     store.reason = 'newer_schema';
     expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
     expect(store.waiting).toBe(0);

@@ -177,6 +177,22 @@ describe('a store on any file', () => {
     expect(await store.findOriginal(pruneIdOf('old'))).toBeNull();
   });
 
+  it('keeps its file open after statements that name no table, and opens it again once its tables are gone', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    const epoch = store.epoch(); // counts connections
+    for (let i = 0; i < 3; i++)
+      await expect(store.sql.all('SELECT * FROM main.absent')).rejects.toMatchObject({ reason: 'corrupt' });
+    expect([store.problem(), store.epoch()]).toEqual([null, epoch]);
+    expect(await store.findOriginal(pruneIdOf('a'))).not.toBeNull();
+    const db = new Database(path);
+    db.exec('DROP TABLE served');
+    db.close();
+    await expect(store.sql.all('SELECT * FROM main.served')).rejects.toMatchObject({ reason: 'corrupt' });
+    await expect.poll(() => store.epoch()).not.toBe(epoch);
+  });
+
   it('refuses a file of a newer version and leaves it alone', async () => {
     const path = await filledPath();
     const db = new Database(path);

@@ -5,7 +5,7 @@ import { isUnwritable, StoreUnavailable } from '../../errors/errors.ts';
 import type { StoreLog } from '../store-log.ts';
 import { Connection, type OpenOptions } from './connection.ts';
 import { driverFile } from './driver.ts';
-import { classify, StoreFileError } from './errors.ts';
+import { classify, isMissingName, StoreFileError } from './errors.ts';
 
 /** Reason and start of a store failure. */
 interface StoreFailure {
@@ -109,7 +109,7 @@ export class ConnectionHolder {
     try {
       return read();
     } catch (cause) {
-      if (!classify(cause).reopen) throw cause;
+      if (!this.#isOfFile(cause)) throw cause;
       this.failed(cause);
       return read();
     }
@@ -117,11 +117,11 @@ export class ConnectionHolder {
 
   /** Records a failure of a connection; returns it as `StoreUnavailable`. */
   failed(cause: unknown): StoreUnavailable {
-    const { error, reopen } = classify(cause);
+    const { error } = classify(cause);
     if (error.reason === 'closed' || isUnwritable(error)) return error;
     this.#report(error);
     // further failures of the same connection must not postpone the next attempt
-    if (reopen && !this.#closed && this.#problem === null) {
+    if (!this.#closed && this.#problem === null && this.#isOfFile(cause)) {
       this.#suspend(error);
       if (error.reason !== 'readonly') {
         this.#drop();
@@ -129,6 +129,11 @@ export class ConnectionHolder {
       }
     }
     return error;
+  }
+
+  /** Whether to open the file again after a failure. One statement that is wrong by itself costs no other request its history. */
+  #isOfFile(cause: unknown): boolean {
+    return classify(cause).reopen && !(isMissingName(cause) && this.#connection?.hasOtherTables() === false);
   }
 
   /** Whether the file may be opened again at once: a disk that fails a single call should not cost half a second. */

@@ -53,6 +53,7 @@ export class Connection {
   readonly #newGeneration;
   readonly #changes;
   readonly #dataVersion;
+  readonly #schema: number;
 
   /**
    * Opens, checks and migrates the file without waiting for locks. Throws errors of SQLite or the file system, or
@@ -76,6 +77,7 @@ export class Connection {
       this.#newGeneration = this.db.prepare("UPDATE meter SET value = value + 1 WHERE name = 'deleted_generation'");
       this.#changes = this.db.prepare<[], number>('SELECT total_changes()').pluck();
       this.#dataVersion = this.db.prepare<[], number>('PRAGMA data_version').pluck();
+      this.#schema = this.#schemaVersion();
       this.#sides = SIDE_FILES.map((side) => ({ path: path + side, identity: identity(path + side) }));
     } catch (cause) {
       this.db.close();
@@ -125,6 +127,19 @@ export class Connection {
     } catch {
       this.#rollBack(); // its sync fails as well, but its first page is written
     }
+  }
+
+  /** Whether tables were created or dropped since the file was opened, also by overwriting it in place. */
+  hasOtherTables(): boolean {
+    try {
+      return this.#schemaVersion() !== this.#schema;
+    } catch {
+      return true; // the file cannot be read
+    }
+  }
+
+  #schemaVersion(): number {
+    return Number(this.db.pragma('schema_version', { simple: true }));
   }
 
   /** Whether the path now leads to another file, or to none. */

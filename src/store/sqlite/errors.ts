@@ -46,9 +46,16 @@ function isSqliteError(cause: unknown): cause is Error & { readonly code: string
   return cause instanceof Error && cause.name === 'SqliteError' && 'code' in cause && typeof cause.code === 'string';
 }
 
+/**
+ * Whether a statement names a table or column that does not exist: the statement is wrong, or the file was emptied or
+ * overwritten in place.
+ */
+export function isMissingName(cause: unknown): boolean {
+  return isSqliteError(cause) && cause.code === 'SQLITE_ERROR' && cause.message.startsWith('no such ');
+}
+
 function sqliteReason(cause: Error & { readonly code: string }): [reason: string, reopen: boolean] {
-  // existing tables have disappeared: the file was emptied or overwritten in place
-  if (cause.code === 'SQLITE_ERROR' && cause.message.startsWith('no such ')) return ['corrupt', true];
+  if (isMissingName(cause)) return ['corrupt', true];
   const known = SQLITE_CODES.find(([prefix]) => cause.code.startsWith(prefix));
   return known ? [known[1], known[2]] : ['error', false];
 }
