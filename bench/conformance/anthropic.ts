@@ -35,7 +35,13 @@ export function answerMessages(exchange: Exchange): Reply {
   if (summary !== null) agent.swapped++;
   noteBlocks(agent, messages);
   if (at !== null && !drops) return bindingError(at);
-  const before = chainOf(head, history.messages, messageText).at(-1) ?? '';
+  const chain = chainOf(head, history.messages, messageText);
+  for (const [i, { role, content }] of history.messages.entries()) {
+    const isBare = role === 'assistant' && Array.isArray(content) && !(content as Json[]).some(isThinking);
+    if (isBare) agent.noteMissing(body.model, chain[i] ?? '', i);
+  }
+  const before = chain.at(-1) ?? '';
+  if (summary === null && at === null) agent.thought.set(before, String(body.model));
   const message = answerOf({ ...body, messages }, agent, summary === null ? before : sinceSummary(before), at);
   agent.answer = [{ role: 'assistant', content: message.content }];
   agent.answerId = String(message.id);

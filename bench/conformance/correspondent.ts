@@ -31,6 +31,8 @@ export class Correspondent {
   /** Requests with a summary that were refused. */
   refused = 0;
   readonly breaks: Break[] = [];
+  /** Which model thought behind a history, without a summary, by the hash of that history. */
+  readonly thought = new Map<string, string>();
   /** Results as they were forwarded last, by the ids of their calls. */
   readonly results = new Map<string, string>();
   /** What was stored of it is lost, and nothing was accepted since. */
@@ -89,6 +91,11 @@ export class Correspondent {
     }
     this.#head = headText;
     this.#texts = texts;
+  }
+
+  /** Notes that a model no longer finds what it thought behind a history. */
+  noteMissing(model: unknown, before: string, item: number): void {
+    if (this.thought.get(before) === model) this.note('dropped', { item, was: 'its own thinking', is: 'none' });
   }
 
   note(effect: Break['effect'], about: Pick<Break, 'item' | 'was' | 'is'>): void {

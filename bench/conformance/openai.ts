@@ -49,6 +49,12 @@ function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
       ? [{ type: 'reasoning', id: item.id, action: 'removed', reason: 'prefix_mismatch' }]
       : [],
   );
+  const known = new Set(items.map(({ encrypted_content: content }) => content));
+  for (const [i, item] of items.entries()) {
+    const before = chain[i] ?? '';
+    const isAnswer = item.role === 'assistant' || item.type === 'function_call';
+    if (isAnswer && !known.has(before)) agent.noteMissing(body.model, before, i);
+  }
   if (hasSummary) agent.swapped++;
   const isCompared = ({ type }: Json): boolean => type !== 'reasoning' || !agent.hasSummaries;
   const texts = items.filter(isCompared).map((item) => itemText(item) ?? '');
@@ -60,6 +66,8 @@ function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
   agent.reasoning += sent.filter(({ type }) => type === 'reasoning').length;
   const { says, calls } = body.generate === false || asked ? SILENCE : agent.says({ ...body, input: items });
   const behind = chain.at(-1) ?? '';
+  if (agent.checks && !hasSummary && body.reasoning && body.generate !== false && !asked)
+    agent.thought.set(behind, String(body.model));
   const output: Json[] = [
     ...(asked ? [blockOf(exchange, items)] : []),
     ...(!body.reasoning || body.generate === false || asked

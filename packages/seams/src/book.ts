@@ -7,9 +7,10 @@ import { COLUMNS } from './tables.ts';
  * sent. `kept`: the provider accepted one. `failed`: no block came. `refused`: the first request with it was refused, so it
  * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits. `lost`: no
  * compaction, but a conversation that may have had one of which nothing is stored: it goes on without what the model
- * thought behind the first `messages` messages, up to `usedMessages`.
+ * thought behind the first `messages` messages, up to `usedMessages`. `switched`: no compaction, but from here on another
+ * model answers a conversation with a block, or the model of the block again.
  */
-export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late' | 'lost';
+export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late' | 'lost' | 'switched';
 
 /** A compaction, without its block. */
 export interface Compaction {
@@ -48,10 +49,13 @@ export interface AskedCompaction {
   readonly askedMs: number;
 }
 
+/** States of compactions, which people see. */
+export type ShownState = Exclude<State, 'switched'>;
+
 /** A compaction as in the store, for `why`. */
 export interface ShownRow {
   readonly atMs: number;
-  readonly state: State;
+  readonly state: ShownState;
   readonly cause: string;
   readonly weight: number;
   readonly dollars: number;
@@ -68,7 +72,7 @@ const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, lin
   left_over AS "leftOver", dollars, asked_ms AS "askedMs", ready_ms AS "readyMs", used_ms AS "usedMs",
   used_messages AS "usedMessages" FROM main.seam_compaction`;
 const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
-const MAX_OF_CONVERSATION = 20;
+const MAX_OF_CONVERSATION = 200;
 const MAX_BLOCKS = 500;
 /** Interval at which each process with requests checks whether the store has compactions, until it finds one. */
 export const LOOK_MS = 1_000;
@@ -103,7 +107,7 @@ export class CompactionBook {
   }
 
   /**
-   * Compactions of a conversation, newest first. While the store is unavailable, those that this process saw sent before,
+   * Compactions of a conversation, newest first, and its switches of models behind them. While the store is unavailable, those that this process saw sent before,
    * because what the model thought since is bound to them. One whose line had no place yet is none of them: another
    * request may have placed it since.
    *
@@ -113,7 +117,8 @@ export class CompactionBook {
     const key = `${project}\n${conversation}`;
     try {
       const rows = await this.#sql.all<Compaction>(
-        `${SELECT} WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT ${MAX_OF_CONVERSATION}`,
+        `${SELECT} WHERE project = ? AND conversation = ?
+           ORDER BY CASE state WHEN 'switched' THEN 1 ELSE 0 END, id DESC LIMIT ${MAX_OF_CONVERSATION}`,
         [project, conversation],
       );
       this.#forgetOthers(key, rows);
@@ -123,7 +128,7 @@ export class CompactionBook {
       const known = this.#seen.get(key)?.map((one): Compaction => ({ ...one, ...this.#changed.get(one.id) })) ?? [];
       const seen = known.filter(({ state }) => state === 'used' || state === 'kept');
       if (seen.length === 0 || seen.some(({ linePrefix }) => linePrefix === '')) throw cause;
-      return seen;
+      return [...seen, ...known.filter(({ state }) => state === 'switched')];
     }
   }
 
@@ -179,13 +184,17 @@ export class CompactionBook {
     });
   }
 
-  /** Records that a conversation goes on without what the model thought behind `messages`, up to `usedMessages`. */
-  async lost(of: Omit<AskedCompaction, 'pictures' | 'weight'>, usedMessages: number): Promise<void> {
+  /** Adds a row that is no compaction. */
+  async add(
+    state: 'lost' | 'switched',
+    of: Omit<AskedCompaction, 'pictures' | 'weight'>,
+    usedMessages = 0,
+  ): Promise<void> {
     const { project, conversation, shown, keyId, wire, model, host, prefix, messages } = of;
     await this.#sql.write(() =>
       one(INSERT, [
         ...[project, conversation, shown, keyId, wire, model, host, prefix, messages],
-        ...['lost', '', '', '', '', 0, 0, 0, 0, Math.trunc(of.askedMs), 0, 0, usedMessages, 0],
+        ...[state, '', '', '', '', 0, 0, 0, 0, Math.trunc(of.askedMs), 0, 0, usedMessages, 0],
       ]),
     );
   }
@@ -265,7 +274,8 @@ export class CompactionBook {
   /** Compactions of a conversation by the name that people see, oldest first. */
   ofShown(conversation: string): Promise<readonly ShownRow[]> {
     return this.#sql.all<ShownRow>(
-      `SELECT asked_ms AS "atMs", state, cause, weight, dollars FROM main.seam_compaction WHERE shown = ? ORDER BY id LIMIT ${MAX_SHOWN}`,
+      `SELECT asked_ms AS "atMs", state, cause, weight, dollars FROM main.seam_compaction WHERE shown = ? AND state <> 'switched'
+         ORDER BY id LIMIT ${MAX_SHOWN}`,
       [conversation],
     );
   }

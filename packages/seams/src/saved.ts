@@ -2,13 +2,13 @@ import { ENDED_MS } from '@mcp-pruner/money/finished-work.ts';
 import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { CompactionsReport, Payback, SeamsArm, SeamsHoldout } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { Rows } from 'mcp-pruner/store/sql/steps.ts';
-import type { State } from './book.ts';
+import type { ShownState } from './book.ts';
 import { type SeamsQuery, scopeOf } from './finished.ts';
 
 /** A compaction, and the requests that its conversation had with its block. */
 interface Row {
   readonly atMs: number;
-  readonly state: State;
+  readonly state: ShownState;
   readonly cause: string;
   readonly model: string;
   readonly weight: number;
@@ -106,7 +106,7 @@ const ROWS = `SELECT c.asked_ms AS "atMs", c.state, c.cause, c.model, c.weight, 
         AND NOT EXISTS (SELECT 1 FROM main.seam_compaction n WHERE n.project = c.project AND n.conversation = c.conversation
           AND n.id > c.id AND n.used_ms > 0 AND n.used_ms <= t.at_ms)) END AS requests
   FROM main.seam_compaction c WHERE c.asked_ms >= ? AND (? = 1 OR c.project IN LIST(?)) AND c.shown = coalesce(?, c.shown)
-    AND c.state <> 'lost' ORDER BY c.id DESC LIMIT ${MAX_ROWS}`;
+    AND c.state NOT IN ('lost', 'switched') ORDER BY c.id DESC LIMIT ${MAX_ROWS}`;
 
 /** Conversations that became long enough for a compaction, with and without. */
 interface ArmRow {
@@ -158,4 +158,4 @@ const ARMS = `SELECT t.arm, count(DISTINCT t.conversation) AS conversations, cou
 const MADE_IN_ARMS = `SELECT arm, count(*) AS conversations, count(*) AS requests, coalesce(sum(dollars), 0) AS dollars FROM
     (SELECT c.dollars, (SELECT min(t.arm) FROM main.ledger_turn t WHERE t.conversation = c.shown AND t.project = c.project)
        AS arm FROM main.seam_compaction c WHERE c.asked_ms >= ? AND (? = 1 OR c.project IN LIST(?))
-       AND c.state NOT IN ('asked', 'failed', 'lost')) made GROUP BY arm`;
+       AND c.state NOT IN ('asked', 'failed', 'lost', 'switched')) made GROUP BY arm`;

@@ -10,12 +10,13 @@ import { hasUserWords } from 'mcp-pruner/core/request/user-signs.ts';
 import { storeReason } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
-import { type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS } from './book.ts';
+import { type AskedCompaction, type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
 import { messagesWire } from './messages-wire.ts';
 import { ReadsAgain, type Replaced } from './reads-again.ts';
 import { responsesWire } from './responses-wire.ts';
 import { seamAt } from './seam.ts';
+import { type Answering, BlockAnswers, isSame, MAX_SWITCHES } from './switches.ts';
 import { hostOf, type SeamWire } from './wire.ts';
 
 interface SeatOptions {
@@ -295,13 +296,50 @@ class OneExchange implements SeamExchange {
     this.#seat.note(this.#request, this.#known);
     const found = await this.#usable(this.#known);
     if (found === null) return;
+    await this.#noteSwitch(found);
     if (this.#fits(found)) await this.#swap(this.#wire, found);
     else await this.#unbind(this.#wire, found);
   }
 
   /** Whether a summary may be sent to this model and host. */
-  #fits({ model, host, state }: Compaction): boolean {
-    return state !== 'lost' && model === this.#request.rewritten.model && host === hostOf(this.#request.origin);
+  #fits(one: Compaction): boolean {
+    return one.state !== 'lost' && isSame(one, this.#answering);
+  }
+
+  get #answering(): Answering {
+    return { model: this.#request.rewritten.model, host: hostOf(this.#request.origin) };
+  }
+
+  /** Which answers were made with a compaction or an older one. */
+  #answersWith(newest: Compaction): BlockAnswers {
+    const sent = [newest, ...this.#older].filter(({ state }) => state !== 'lost');
+    return new BlockAnswers(sent, this.#known ?? [], this.#request.rewritten.prefixes);
+  }
+
+  /**
+   * Records where another model begins to answer, and where that of the block does again. While that cannot be stored,
+   * what the other model thinks is left out too.
+   */
+  async #noteSwitch(found: Compaction): Promise<void> {
+    const { rewritten, purpose } = this.#request;
+    const messages = rewritten.messages.length;
+    const isOurs = this.#fits(found);
+    if (found.state === 'lost' || purpose !== 'generate' || this.#answersWith(found).isAt(messages) === isOurs) return;
+    const switches = this.#known?.filter(({ state }) => state === 'switched').length ?? 0;
+    if (!isOurs && switches >= MAX_SWITCHES) return;
+    const at = { prefix: rewritten.prefixes[messages - 1] ?? '', messages };
+    try {
+      await this.#options.book.add('switched', { ...this.#named, ...at });
+    } catch (cause) {
+      this.#notNoted(cause);
+    }
+  }
+
+  /** What the store needs to find a row of this conversation. */
+  get #named(): Omit<AskedCompaction, 'prefix' | 'messages' | 'pictures' | 'weight'> {
+    const { project, keyId = '', dialect, rewritten } = this.#request;
+    const names = { project, keyId, conversation: rewritten.conversationId, shown: rewritten.shownId };
+    return { ...names, wire: dialect.name, ...this.#answering, askedMs: this.#seat.nowMs() };
   }
 
   /** The request goes out as it is, although a block may have been ready for it. */
@@ -395,10 +433,10 @@ class OneExchange implements SeamExchange {
     const { body, dialect } = this.#request;
     const lined = withEdits(body, this.#lines);
     const all = [one, ...this.#older];
-    const from = Math.min(...all.flatMap(({ state, usedMessages }) => (state === 'lost' ? [] : usedMessages)));
+    const bound = this.#answersWith(one);
     const isLost = (i: number): boolean =>
       all.some(({ state, messages, usedMessages }) => state === 'lost' && i >= messages && i < usedMessages);
-    return wire.withoutThinking(lined, dialect.scan(lined), (i) => i >= from || isLost(i)) ?? lined;
+    return wire.withoutThinking(lined, dialect.scan(lined), (i) => bound.isAt(i) || isLost(i)) ?? lined;
   }
 
   bare(): Buffer | null {
@@ -420,14 +458,12 @@ class OneExchange implements SeamExchange {
 
   /** Records that the conversation goes on without what the model thought behind so many messages until now. */
   async #goOnWithout(messages: number): Promise<Pick<Compaction, 'state' | 'prefix' | 'messages' | 'usedMessages'>> {
-    const { project, keyId = '', dialect, origin, rewritten } = this.#request;
+    const { rewritten } = this.#request;
     this.#seat.has(this.#request);
     const usedMessages = rewritten.messages.length;
-    const names = { project, keyId, conversation: rewritten.conversationId, shown: rewritten.shownId };
-    const to = { wire: dialect.name, model: rewritten.model, host: hostOf(origin) };
     const first = { prefix: rewritten.prefixes[messages - 1] ?? '', messages };
     try {
-      await this.#options.book.lost({ ...names, ...to, ...first, askedMs: this.#seat.nowMs() }, usedMessages);
+      await this.#options.book.add('lost', { ...this.#named, ...first }, usedMessages);
     } catch (cause) {
       this.#notNoted(cause);
     }

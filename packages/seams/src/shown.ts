@@ -1,13 +1,13 @@
 import type { Prices } from '@mcp-pruner/money/prices.ts';
 import type { CompactionShown } from 'mcp-pruner/core/ports/seams-report.ts';
 import type { StoreHandle } from 'mcp-pruner/store/handle.ts';
-import { CompactionBook, type ShownRow, type State } from './book.ts';
+import { CompactionBook, type ShownRow, type ShownState } from './book.ts';
 import type { SeamsQuery } from './finished.ts';
 import { readFigures } from './saved.ts';
 import type { ConversationShown } from './shapes.ts';
 import { orNone } from './tables.ts';
 
-const OUTCOMES: Readonly<Record<State, string>> = {
+const OUTCOMES: Readonly<Record<ShownState, string>> = {
   asked: 'requested, no answer yet',
   ready: 'made, not used yet',
   used: 'in use',

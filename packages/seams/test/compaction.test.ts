@@ -294,6 +294,44 @@ it('another model gets the lines of both summaries, and no thinking made with ei
   expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
 });
 
+/** Thinking blocks of messages. */
+function thinkingIn(messages: readonly Json[]): Json[] {
+  return messages.flatMap(({ content }) =>
+    Array.isArray(content) ? (content as Json[]).filter(({ type }) => type === 'thinking') : [],
+  );
+}
+
+it('another model loses only what the model of the block thought with it, never what it thinks itself', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  const withBlock: Json[] = [];
+  /** Works on a task, and checks each request of it. */
+  const task = async (words: string, model: string, isSwapped: boolean) => {
+    world.model = model;
+    const from = world.messages.length;
+    const sent = world.turns.length;
+    await world.task(words, 2);
+    if (isSwapped) withBlock.push(...thinkingIn(world.messages.slice(from)));
+    for (const [i, request] of world.turns.slice(sent).entries()) {
+      const forwarded = jsonOf(request).messages as Json[];
+      const came = thinkingIn(world.messages.slice(0, from + 2 * i + 1));
+      expect(world.isSwapped).toBe(isSwapped);
+      if (!isSwapped) expect(thinkingIn(forwarded)).toEqual(came.filter((one) => !withBlock.includes(one)));
+      else expect(thinkingIn(forwarded)).toEqual(came.slice(-thinkingIn(forwarded).length));
+    }
+    expect(world.agent.breaks).toEqual([]);
+  };
+  await task('Show the query.', 'claude-opus-5', true);
+  await task('Which one is slower?', 'claude-sonnet-5', false);
+  await task('And the index?', 'claude-sonnet-5', false);
+  await world.proxy.restart();
+  await task('Now the view.', 'claude-sonnet-5', false);
+  await task('Back to the query.', 'claude-opus-5', true);
+  await world.proxy.restart();
+  await task('And now?', 'claude-sonnet-5', false);
+  expect(withBlock).toHaveLength(6);
+});
+
 it('a second summary that is refused leaves the first one in place', async () => {
   const world = await openWorld();
   await toSecondSummary(world);

@@ -175,6 +175,32 @@ it('with a login, an ordinary request that ends in a trigger is sent, and the wo
   expect([world.agent.breaks, world.agent.swapped]).toEqual([[], 4]);
 });
 
+it('another model loses only the reasoning made with the block by its own model, never its own', async () => {
+  const world = await openWorld();
+  world.agent.hasSummaries = true; // whole histories leave some reasoning out
+  await world.task('Fix the checkout of the shop, please.', 6);
+  await world.say('Now the invoices: why is the total wrong?');
+  await world.result('made');
+  world.agent.tokensOf = () => 1_000; // no further summary
+  const reasoningIn = (items: readonly Json[]) =>
+    items.flatMap(({ type, id }) => (type === 'reasoning' ? String(id) : []));
+  const withBlock: string[] = [];
+  const plan = ['gpt-6.2-sol', 'gpt-6.2-astra', 'gpt-6.2-astra', 'gpt-6.2-sol', 'gpt-6.2-astra'];
+  for (const [i, model] of plan.entries()) {
+    world.model = model;
+    const isOther = model !== MODEL;
+    const from = world.input.length;
+    await world.task(`Part ${i}: show the query.`, 2);
+    if (!isOther) withBlock.push(...reasoningIn(world.input.slice(from)));
+    const came = reasoningIn(world.input.slice(0, world.input.length - world.agent.answer.length));
+    const forwarded = reasoningIn(world.forwarded);
+    expect(isOther ? came.filter((id) => !withBlock.includes(id)) : came.slice(-forwarded.length)).toEqual(forwarded);
+    expect(world.agent.breaks).toEqual([]);
+    if (i === 2) await world.proxy.restart();
+  }
+  expect(withBlock).toHaveLength(6);
+});
+
 it.each([
   ['a stored history', { store: true }],
   ['a conversation of the provider', { conversation: 'conv_1' }],
