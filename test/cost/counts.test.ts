@@ -16,8 +16,8 @@ function withoutLooks({ writes, statements, by }: SqlCounts) {
 }
 
 it('a turn and a repeated request need few statements and write transactions', async () => {
-  const counts = countedSql();
   const proxy = await startProxy(await startUpstream());
+  const counts = countedSql(proxy.dbPath);
   const reader = new (sqliteDriver())(proxy.dbPath, { readonly: true });
   afterwards(() => reader.close());
   const plain = reader.prepare<[], number>('SELECT count(*) FROM snapshot WHERE packing = 0').pluck();

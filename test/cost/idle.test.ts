@@ -21,10 +21,11 @@ afterEach(() => {
 
 describe('an idle server', () => {
   it('opens no transaction, and executes at most one statement a second', async () => {
-    const counts = countedSql();
+    const path = join(tempFolder(), 'store.db');
+    const counts = countedSql(path);
     const context = await openContext({
       edition,
-      settings: settingsOf({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') }),
+      settings: settingsOf({ MCP_PRUNER_DB_PATH: path }),
       log: createLog({ level: 'silent', fd: 2 }),
       version: '0.0.0-test',
       clock: { nowMs: () => performance.now() },

@@ -16,8 +16,8 @@ export interface SqlCounts {
 
 const METHODS = ['run', 'get', 'all', 'iterate'] as const;
 
-/** Counts the statements of all SQLite connections of this thread until the test ends. */
-export function countedSql(): SqlCounts & { reset(): void } {
+/** Counts the statements on one database until the test ends: other test files' stores may still work in this process. */
+export function countedSql(path: string): SqlCounts & { reset(): void } {
   const db = new (sqliteDriver())(':memory:');
   const statements = Object.getPrototypeOf(db.prepare('SELECT 1')) as Record<string, (...args: unknown[]) => unknown>;
   db.close();
@@ -35,7 +35,7 @@ export function countedSql(): SqlCounts & { reset(): void } {
     const original = statements[method];
     if (!original) continue;
     statements[method] = function (this: Database.Statement, ...args: unknown[]) {
-      count(counts, this);
+      if (this.database.name === path) count(counts, this);
       return original.apply(this, args);
     };
     afterwards(() => {

@@ -21,7 +21,7 @@ async function results(world: SeamWorld, count: number, { calls = 1, result = 'o
 
 it('only requests with words of the user, and those of conversations with a block, ask the store for summaries', async () => {
   const world = await openWorld();
-  const counts = countedSql();
+  const counts = countedSql(world.proxy.dbPath);
   const lookUps = (): number => [...counts.by].reduce((sum, [sql, times]) => sum + (LOOK_UP.test(sql) ? times : 0), 0);
   await world.turn('Fix the checkout of the shop, please.', { calls: 1 });
   const first = lookUps();

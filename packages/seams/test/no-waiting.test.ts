@@ -9,7 +9,7 @@ const CHANNEL = 'http.server.request.start';
 const REQUESTS = 15;
 
 /** Turns of the event loop between the arrival of each request at the proxy and at the provider. */
-function turnsOfRequests(): number[] {
+function turnsOfRequests(ports: { readonly proxy: number; readonly provider: number }): number[] {
   let [turn, arrived, isOver] = [0, 0, false];
   const turns: number[] = [];
   const next = (): void => {
@@ -17,9 +17,9 @@ function turnsOfRequests(): number[] {
     if (!isOver) setImmediate(next);
   };
   const onRequest = (message: unknown): void => {
-    const { headers } = (message as { request: IncomingMessage }).request;
-    if (headers.via === undefined) arrived = turn;
-    else turns.push(turn - arrived);
+    const { localPort } = (message as { request: IncomingMessage }).request.socket;
+    if (localPort === ports.proxy) arrived = turn;
+    if (localPort === ports.provider) turns.push(turn - arrived);
   };
   setImmediate(next);
   subscribe(CHANNEL, onRequest);
@@ -38,7 +38,7 @@ it('a request reaches the provider in as many turns of the event loop while a su
   const world = await openWorld();
   const release = world.holdSummaries();
   await world.task('Fix the checkout of the shop, please.', 8);
-  const turns = turnsOfRequests();
+  const turns = turnsOfRequests({ proxy: world.proxy.port, provider: Number(new URL(world.upstream.url).port) });
   for (let i = 0; i < REQUESTS; i++)
     await world.turn(`Go on, part ${i}.`, { headers: { 'x-mcp-pruner-seams': 'off' } });
   const without = turns.splice(0);
