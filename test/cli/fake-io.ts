@@ -11,6 +11,9 @@ export interface Ran {
   readonly err: string;
 }
 
+/** Commands ask the proxy on the port of the settings, and on the usual one a developer's own may answer. */
+const UNUSED_PORT = '1';
+
 /** A process that exists only in the test; its files are real. */
 export function fakeIo(given: Partial<Io> = {}) {
   const events = new EventEmitter();
@@ -19,7 +22,6 @@ export function fakeIo(given: Partial<Io> = {}) {
   let err = '';
   const io: Io = {
     edition,
-    env: {},
     platform: 'linux',
     homeDir: '/nowhere',
     cwd: '/',
@@ -37,6 +39,7 @@ export function fakeIo(given: Partial<Io> = {}) {
     events,
     exit: (code) => exits.push(code),
     ...given,
+    env: { MCP_PRUNER_PORT: UNUSED_PORT, ...given.env },
   };
   return { io, events, exits, ran: (code: number): Ran => ({ code, out, err }) };
 }
