@@ -6,7 +6,7 @@ import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
-import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
+import { hasPostgres, newDatabase, runSql } from '../helpers/postgres.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { PRUNE_OPTIONS } from '../helpers/prune-options.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -44,8 +44,9 @@ async function onFile(): Promise<Place> {
   return { env: { MCP_PRUNER_DB_PATH: path }, damage };
 }
 
-async function onPostgres(): Promise<Place> {
-  const url = await newDatabase();
+const onPostgres = async (): Promise<Place> => onDatabase(await newDatabase());
+
+function onDatabase(url: string): Place {
   const damage = async ({ data, packing }: Stored): Promise<void> => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
@@ -100,4 +101,37 @@ describe.each([
     expect(await ask(proxy, 'prune_text', args)).toMatchObject({ prune_id });
     expect(await proxy.recover(prune_id, 1, 200)).toBe(text.replace(/\n$/, ''));
   });
+});
+
+it.skipIf(!hasPostgres)('a damaged text is deleted although another prune of it is just being stored', async () => {
+  const url = await newDatabase();
+  const { env, damage } = onDatabase(url);
+  const upstream = await startUpstream();
+  const proxy = await startProxy(upstream, { env });
+  const text = serverLog(200, 3);
+  const messages = oneResult(text);
+  await (await proxy.chat(chatBody(messages))).text();
+  const sent = contentAt(upstream.last.body, -1);
+  const [{ pruneId = '' } = {}] = markersIn(sent);
+  await damage(DAMAGES['another line'](text));
+
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('BEGIN');
+  await other.query(
+    `INSERT INTO mcp_pruner.prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms)
+     SELECT 'prn_000000000000', snapshot, 'another key', body, created_ms, expires_ms
+     FROM mcp_pruner.prune WHERE prune_id = $1`,
+    [pruneId],
+  );
+  const refused = expect(proxy.recover(pruneId, 1, 5)).rejects.toThrow('-32004');
+  const waits = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  await until(async () => (await runSql(url, waits)).length > 0);
+  await other.query('COMMIT');
+  await other.end();
+  await refused;
+
+  const next = [...messages, { role: 'assistant', content: 'I see.' }, { role: 'user', content: 'Go on.' }];
+  await (await proxy.chat(chatBody(next))).text();
+  expect(await rebuild(sent, proxy)).toBe(text);
 });

@@ -199,22 +199,22 @@ class DatabaseStore extends CommonStore implements PostgresStore {
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
-    const [row] = await this.#database.query<HashedText & { expires_ms: number }>(
-      `SELECT s.hash, s.encoding, s.packing, s.text_bytes, s.data, p.expires_ms
+    const [row] = await this.#database.query<HashedText & { snapshot: number; expires_ms: number }>(
+      `SELECT s.id AS snapshot, s.hash, s.encoding, s.packing, s.text_bytes, s.data, p.expires_ms
        FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
       [toPg(pruneId)],
     );
     if (!row || !this.#uses.use('prune', pruneId, row.expires_ms, this.sql.nowMs())) return null;
     const text = await intactText(row, this.#options.hashOf);
-    if (text === null) await this.#dropDamaged(row.hash, pruneId);
+    if (text === null) await this.#dropDamaged(row.snapshot, pruneId);
     return text;
   }
 
   /** Deletes a damaged text. The next turn of its conversation then stores it again. */
-  async #dropDamaged(hash: string, pruneId: string): Promise<void> {
+  async #dropDamaged(snapshot: number, pruneId: string): Promise<void> {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> =>
-      this.#database.transaction((client) => removeText(client, hash), BACKGROUND_WAIT_MS);
+      this.#database.transaction((client) => removeText(client, snapshot), BACKGROUND_WAIT_MS);
     const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // on failure, the next read detects the damage again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);

@@ -265,14 +265,14 @@ export async function erasePrunes(client: Queryable, pruneIds: readonly string[]
   return gone.length;
 }
 
-/** Deletes a text by its hash, with all its prunes. @returns their ids */
-export async function removeText(client: Queryable, hash: string): Promise<string[]> {
-  const gone = await client.query<{ prune_id: string; snapshot: number }>(
-    `DELETE FROM mcp_pruner.prune WHERE snapshot IN (SELECT id FROM mcp_pruner.snapshot WHERE hash = $1)
-     RETURNING prune_id, snapshot`,
-    [hash],
+/** Deletes a text by its row, with all its prunes, also those that another transaction is adding. @returns their ids */
+export async function removeText(client: Queryable, snapshot: number): Promise<string[]> {
+  await client.query('SELECT 1 FROM mcp_pruner.snapshot WHERE id = $1 FOR UPDATE', [snapshot]); // ends what adds prunes
+  const gone = await client.query<{ prune_id: string }>(
+    'DELETE FROM mcp_pruner.prune WHERE snapshot = $1 RETURNING prune_id',
+    [snapshot],
   );
-  if (gone.length > 0) await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
+  await client.query('SELECT mcp_pruner.drop_orphans($1)', [[snapshot]]);
   return gone.map(({ prune_id }) => prune_id);
 }
 
