@@ -88,7 +88,7 @@ function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
   ];
   if (!asked) agent.answer = output;
   agent.answerId = agent.nextId('resp');
-  if (body.store !== false || socket) stored.set(agent.answerId, { items: [...items, ...output], head, socket });
+  if (body.store !== false || socket) stored.set(agent.answerId, { items: [...sent, ...output], head, socket });
   const read = agent.tokensOf(sent.length, true);
   const tokens = { input_tokens: 10 + read, input_tokens_details: { cached_tokens: read } };
   const usage = { ...tokens, output_tokens: 5, total_tokens: 15 + read };

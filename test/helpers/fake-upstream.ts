@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { afterwards } from './afterwards.ts';
 
 /** A request as it arrived at the upstream. */
@@ -61,6 +62,14 @@ export class FakeUpstream {
     };
     this.requests.push(seen);
     await this.answer(seen, res, this.requests.length - 1);
+  }
+
+  /** Speaks WebSocket too. */
+  acceptSockets(onMessage: (socket: WebSocket, message: Buffer) => void): void {
+    const sockets = new WebSocketServer({ server: this.#server });
+    sockets.on('connection', (socket) => {
+      socket.on('error', () => {}).on('message', (message: Buffer) => onMessage(socket, message));
+    });
   }
 
   async listen(port = 0): Promise<void> {

@@ -347,7 +347,7 @@ describe('a request whose bound history is only in a store that stays locked', (
       },
       {
         context: NO_CONTEXT,
-        ...{ fields: [], foreign: false, cloud: 'openai' },
+        ...{ fields: [], foreign: false, cloud: 'openai', origin: '' },
         ...{ send: () => {}, reply: (text) => void replies.push(text.toString('utf8')), onClosed: () => {} },
       },
     );

@@ -294,6 +294,8 @@ class OneExchange implements SeamExchange {
     const erased = this.#known.length === 0 ? book.takeErased(project, conversationId, messages.length) : undefined;
     if (erased !== undefined) this.#known = [{ ...erased, ...(await this.#goOnWithout(erased.usedMessages)) }];
     this.#seat.note(this.#request, this.#known);
+    if (this.#request.isSocket === true)
+      for (const one of this.#known) if (one.state === 'asked' && this.#standsIn(one)) await this.#discard(one.id);
     const found = await this.#usable(this.#known);
     if (found === null) return;
     await this.#noteSwitch(found);
@@ -356,10 +358,8 @@ class OneExchange implements SeamExchange {
    */
   async #usable(known: readonly Compaction[]): Promise<Compaction | null> {
     const { rewritten, dialect, purpose, beganMs } = this.#request;
-    const { prefixes, messages } = rewritten;
     const fitting = known
-      .filter((one) => HELD.has(one.state) && one.wire === dialect.name)
-      .filter((one) => one.messages < messages.length && prefixes[one.messages - 1] === one.prefix)
+      .filter((one) => HELD.has(one.state) && one.wire === dialect.name && this.#standsIn(one))
       .toSorted((a, b) => b.messages - a.messages || b.id - a.id);
     for (const [i, one] of fitting.entries()) {
       this.#older = fitting.slice(i + 1).filter(({ state }) => state !== 'ready');
@@ -370,15 +370,21 @@ class OneExchange implements SeamExchange {
       if (isLate) await this.#discard(one.id);
       if (isLate || isOther || purpose !== 'generate') continue;
       if (!(await this.#isClaimed(one.id))) continue;
-      return { ...one, state: 'used', usedMessages: messages.length };
+      return { ...one, state: 'used', usedMessages: rewritten.messages.length };
     }
     return null;
   }
 
-  /** Gives up a block that came too late. While that cannot be stored, each request of this process does it again. */
+  /** Whether this request begins with the messages that a compaction stands for. */
+  #standsIn({ messages, prefix }: Compaction): boolean {
+    const { rewritten } = this.#request;
+    return messages < rewritten.messages.length && rewritten.prefixes[messages - 1] === prefix;
+  }
+
+  /** Gives up a block that comes too late. While that cannot be stored, each request of this process does it again. */
   async #discard(id: number): Promise<void> {
     try {
-      await this.#options.book.become(id, 'late', ['ready']);
+      await this.#options.book.become(id, 'late', ['asked', 'ready']);
     } catch (cause) {
       this.#notNoted(cause);
       this.#seat.miss(this.#key);

@@ -15,6 +15,8 @@ export interface SeamRequest {
   readonly isSubscription: boolean;
   /** Pruning is off for the request, or for its project; or only shown. New compactions are not made then. */
   readonly isQuiet: boolean;
+  /** Later requests leave out what was in this one. A compaction under way could not be used by them, and is given up. */
+  readonly isSocket?: boolean;
   /** The client's headers: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   readonly dialect: Dialect;

@@ -53,6 +53,8 @@ export interface RewrittenRequest {
   readonly toolEdits: readonly BodyEdit[];
   /** It is the first request of its conversation. */
   readonly begins: boolean;
+  /** Id of the stored answer that it continues, or `''`. */
+  readonly previous: string;
 }
 
 /** The outcome of a request. */
@@ -90,6 +92,7 @@ export function rewritten(
     heldOut: false,
     toolEdits,
     begins: read.begins,
+    previous,
   };
 }
 

@@ -1,8 +1,10 @@
 import type { RequestFacts } from '../../core/ports/request-facts.ts';
+import type { SeamExchange } from '../../core/ports/seams.ts';
+import type { FallbackCode } from '../../errors/errors.ts';
 import { AnswerReader } from '../../wires/dialects/answers/reader.ts';
 import type { Answer } from '../../wires/dialects/dialect.ts';
 import type { PrunedRequest } from '../prune-step.ts';
-import { factsOf, factsOfUnread, shadowFacts } from '../report/ledger-facts.ts';
+import { factsOf, factsOfUnread, shadowFacts, withoutReplaced } from '../report/ledger-facts.ts';
 import {
   contentOf,
   type ExchangeFigures,
@@ -13,10 +15,14 @@ import {
 } from '../report/request-report.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 
+const SUMMARY_REFUSED: FallbackCode = 'summary_refused';
+
 /** A request in a frame, as sent to the upstream. */
 interface SentFrame extends Omit<ReportedRequest, 'to'> {
   /** Frame as received from the client. */
   readonly original: Buffer;
+  readonly sent: Buffer;
+  readonly seam: SeamExchange | null;
   readonly pruned: PrunedRequest;
   readonly pruneMs: number;
 }
@@ -28,6 +34,10 @@ export class FrameExchange implements ExchangeFigures {
   readonly limitEvents: Buffer[] = [];
   /** Whether the upstream rejected the pruned form. */
   wasRefused = false;
+  /** Replays a summary by the provider; `null` if the frame has nothing to do with them. */
+  readonly seam: SeamExchange | null;
+  /** Number of messages that a summary stands for. */
+  #replaced: number;
   readonly #about: ReportedRequest;
   #reader = new AnswerReader();
   readonly #startedAt: number;
@@ -40,8 +50,10 @@ export class FrameExchange implements ExchangeFigures {
   readonly fields: readonly string[] = [];
   /** The client's frame while it may have to be resent; otherwise `null`. */
   #original: Buffer | null;
+  /** The frame, received and as sent, if it holds no answer of the model: a client may leave it out in the next one. */
+  readonly beginning: { readonly received: Buffer; readonly sent: Buffer } | null;
 
-  constructor({ original, pruned, pruneMs, context, options, isOff, isShadow }: SentFrame) {
+  constructor({ original, sent, seam, pruned, pruneMs, context, options, isOff, isShadow }: SentFrame) {
     this.requestId = context.requestId;
     this.pruned = pruned;
     this.pruneMs = pruneMs;
@@ -51,7 +63,11 @@ export class FrameExchange implements ExchangeFigures {
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
     this.#startedAt = performance.now() - pruneMs;
     this.bytesIn = original.length;
-    this.bytesOut = (pruned.changed ?? original).length;
+    this.bytesOut = sent.length;
+    this.seam = seam;
+    this.#replaced = seam?.swapped?.replaced ?? 0;
+    const { begins = false, previous } = pruned.rewritten ?? {};
+    this.beginning = begins && previous === '' ? { received: original, sent } : null;
     this.#fallbacks = [...pruned.fallbacks];
   }
 
@@ -87,10 +103,28 @@ export class FrameExchange implements ExchangeFigures {
     if (original === null) return null;
     this.#original = null;
     this.wasRefused = true;
+    this.#resend(original);
+    return original;
+  }
+
+  /** Whether a refusal may be that of a summary: for the first one of a frame with a summary. */
+  get mayRefuseSummary(): boolean {
+    return this.#replaced > 0 && !this.#fallbacks.includes(SUMMARY_REFUSED);
+  }
+
+  /** Handles a refusal of a summary. @returns the frame to send instead */
+  async summaryRefused(seam: SeamExchange): Promise<Buffer> {
+    this.#fallbacks.push(SUMMARY_REFUSED);
+    const { body, replaced } = await seam.refused();
+    this.#replaced = replaced;
+    this.#resend(body);
+    return body;
+  }
+
+  #resend({ length }: Buffer): void {
     this.#reader = new AnswerReader();
     this.firstByteMs = null;
-    this.bytesOut = this.bytesIn;
-    return original;
+    this.bytesOut = length;
   }
 
   /** Facts reported by the answer so far. */
@@ -112,6 +146,8 @@ export class FrameExchange implements ExchangeFigures {
     const from = { project: scope.project, caller, keyId, client: scope.agent, cloud };
     const about = { requestId, wire: dialect.name, ...from };
     if (sent === null) return factsOfUnread(about, this.bytesIn);
+    if (this.#replaced > 0)
+      return withoutReplaced(factsOf(sent, { ...about, forwardedOriginal: false }), this.#replaced, this.bytesOut);
     const onlyLooked = forwardedOriginal && !this.wasRefused && sent.edits.length > 0;
     return onlyLooked ? shadowFacts(sent, about) : factsOf(sent, { ...about, forwardedOriginal });
   }

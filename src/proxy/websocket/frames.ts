@@ -1,4 +1,5 @@
 import type { OnEnded } from '../../core/ports/guest.ts';
+import type { SeamExchange, SeamSeat } from '../../core/ports/seams.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/provider-verdicts.ts';
@@ -6,7 +7,7 @@ import { errorTable, reasonOf } from '../../errors/errors.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { field, parsed } from '../../wires/json/value.ts';
 import type { ProviderName } from '../../wires/providers/facts.ts';
-import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
+import { type PrunedRequest, PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { hasFailed, type RequestReport } from '../report/request-report.ts';
 import { type RequestContext, senderOf, withRequestId } from '../request-context.ts';
 import { ownFields } from '../upstream/headers.ts';
@@ -14,6 +15,7 @@ import type { Exchange } from '../upstream/pass-on.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { FrameExchange } from './exchange.ts';
 import { LIMITS, RESPONSE_CREATE, typeOfFrame } from './frame-type.ts';
+import { type Beginning, wholeOf } from './whole-history.ts';
 
 export interface FrameOptions extends PruneStepOptions {
   /** The wire of the requests. */
@@ -28,6 +30,8 @@ export interface FrameOptions extends PruneStepOptions {
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   readonly clock: Pick<Clock, 'nowMs'>;
+  /** Replays summaries by the provider; absent without that part. */
+  readonly seams?: SeamSeat | undefined;
   /** Called once per connection if its frames are forwarded unread because their format is unknown. */
   readonly onNotUnderstood: (reason: string) => void;
 }
@@ -38,6 +42,8 @@ export interface Connected {
   readonly context: RequestContext;
   /** Headers of the upstream's answer to the upgrade: name, value, … */
   readonly fields: readonly string[];
+  /** Scheme and host of the upstream. */
+  readonly origin: string;
   /** Whether a page of another origin may have opened the connection: nothing is read or stored. */
   readonly foreign: boolean;
   /** The upstream's provider. */
@@ -63,6 +69,8 @@ export class Frames implements BridgeWatch {
   readonly #connected: Connected;
   readonly #step: PruneStep;
   #current: FrameExchange | null = null;
+  /** The last frame that only prepared the connection, with the id by which the next one continues it. */
+  #beginning: Beginning | null = null;
   /** A request arrived before the previous one was answered, so events cannot be attributed. */
   #overlapping = false;
   #ended = false;
@@ -134,19 +142,57 @@ export class Frames implements BridgeWatch {
     const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune(context, { body: frame, dialect, purpose: 'generate' });
     const pruneMs = performance.now() - startedAt;
+    const seam = await this.#enterSeams(frame, pruned, context, startedAt);
+    const sent = seam?.swapped?.body ?? pruned.changed ?? frame;
     const { hasProjects = false, modeOf } = this.#options;
     const { enabled, shadow: isShadow } = modeOf(context.scope.project);
     const options = { dialect, cloud: this.#connected.cloud, hasProjects };
     const about = { context, options, isOff: context.isOff || !enabled, isShadow };
-    this.#current = new FrameExchange({ original: frame, pruned, pruneMs, ...about });
+    this.#current = new FrameExchange({ original: frame, sent, seam, pruned, pruneMs, ...about });
     if (this.#ended) this.#end({ kind: 'client_gone', status: 0 });
-    if (pruned.retry !== true) return pruned.changed ?? frame;
+    if (pruned.retry !== true) return sent;
     const body = dialect.error(BUSY, 'server_busy', errorTable.server_busy.hint).toString('utf8');
     this.#connected.reply(
       Buffer.from(JSON.stringify({ type: 'error', status: BUSY, error: field(parsed(body), 'error') })),
     );
     this.#answered(BUSY);
     return null;
+  }
+
+  /**
+   * Hands a frame to the part for summaries, which replays what was sent before and makes none. `null`: the frame has
+   * nothing to do with them. One with new messages alone continues what the upstream has.
+   */
+  async #enterSeams(
+    frame: Buffer,
+    { rewritten: read, changed }: PrunedRequest,
+    { requestId, scope, keyId, caller, client, isSubscription }: RequestContext,
+    startedAt: number,
+  ): Promise<SeamExchange | null> {
+    const { seams, dialect, storeWait, onFailure } = this.#options;
+    if (read === null || seams?.concerns(scope.project, dialect.name, false) !== true) return null;
+    try {
+      const whole = wholeOf(frame, read, changed, this.#beginning, dialect);
+      if (whole === null) return null;
+      const { body, rewritten } = whole;
+      const from = { project: scope.project, keyId, caller, client: scope.agent ?? client, isSubscription };
+      return await seams.enter({
+        ...{ requestId, ...from, isQuiet: true, isSocket: true, rawHeaders: [], dialect, purpose: 'generate' },
+        ...{ rewritten, body, beganMs: seams.nowMs(), origin: this.#connected.origin, path: '' },
+        wait: async (cause) => storeWait?.wait(cause, body.length, startedAt) ?? false,
+        send: () => Promise.reject(new Error('no compaction is made over a WebSocket')),
+      });
+    } catch (cause) {
+      onFailure(reasonOf(cause), cause, { requestId });
+      return null;
+    }
+  }
+
+  /** Resends a request whose summary the upstream refused, unless the client went on meanwhile. */
+  async #sendWithoutSummary(exchange: FrameExchange, seam: SeamExchange, refusal: Buffer): Promise<void> {
+    const frame = await exchange.summaryRefused(seam);
+    if (this.#current === exchange) this.#connected.send(frame);
+    else this.#connected.reply(refusal);
   }
 
   /** @returns whether to forward the event to the client */
@@ -162,6 +208,11 @@ export class Frames implements BridgeWatch {
     if (!exchange.isOver) return true;
     const { status, code } = outcomeOf(frame);
     const isRefused = error === 'refused' && !this.#overlapping && !OF_CONNECTION.has(code);
+    const { seam } = exchange;
+    if (isFirst && isRefused && seam !== null && exchange.mayRefuseSummary) {
+      void this.#sendWithoutSummary(exchange, seam, frame);
+      return false;
+    }
     const original = isFirst && isRefused ? exchange.refused(status) : null;
     if (original === null) this.#answered(status);
     else this.#connected.send(original);
@@ -169,7 +220,8 @@ export class Frames implements BridgeWatch {
   }
 
   /** Called when the upstream answers. If it accepted only the unpruned form, the conversation is no longer pruned. */
-  #accepted({ requestId, pruned, wasRefused }: FrameExchange): void {
+  #accepted({ requestId, pruned, wasRefused, seam }: FrameExchange): void {
+    seam?.head(200, []);
     if (!wasRefused || pruned.rewritten === null) return;
     const { refused, onFailure } = this.#options;
     void refused
@@ -185,7 +237,7 @@ export class Frames implements BridgeWatch {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;
-    const { onReport, onFailure, rewriter } = this.#options;
+    const { onReport, onFailure, rewriter, seams } = this.#options;
     try {
       const answer = exchange.answer();
       const { rewritten } = exchange.pruned;
@@ -193,6 +245,10 @@ export class Frames implements BridgeWatch {
       if (rewritten !== null && answer.turn.id !== '') void rewriter.answered(project, rewritten, answer.turn);
       if (rewritten !== null && end.kind === 'answered' && end.status < 300 && !hasFailed(answer)) {
         rewriter.completed(project, rewritten);
+        if (exchange.seam) exchange.seam.ended(answer.usage);
+        else seams?.answered(project, rewritten.shownId, answer.usage);
+        const { id, items } = answer.turn;
+        this.#beginning = exchange.beginning && items.length === 0 ? { id, ...exchange.beginning } : null;
         if (!exchange.wasRefused) void rewriter.accepted(rewritten);
       }
       const report = exchange.report(end);

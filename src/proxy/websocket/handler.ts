@@ -158,6 +158,7 @@ export class WebSocketHandler {
         fields,
         foreign,
         cloud: to.provider.name,
+        origin: to.upstream.origin,
         send: (text) => open.bridge.sendUp(text),
         reply: (text) => open.bridge.sendDown(text),
         onClosed: () => {
