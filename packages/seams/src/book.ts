@@ -137,7 +137,8 @@ export class CompactionBook {
     const kept = new Set(rows.map(keyOf));
     for (const one of this.#seen.get(key) ?? []) {
       if (kept.has(keyOf(one))) continue;
-      if (this.#blocks.delete(keyOf(one)) && rows.length === 0) this.#erased.set(key, one);
+      if (this.#blocks.delete(keyOf(one)) && rows.length === 0)
+        this.#erased.set(key, { ...one, ...this.#changed.get(one.id) });
     }
     if (rows.length > 0) this.#seen.set(key, rows);
     else this.#seen.delete(key);

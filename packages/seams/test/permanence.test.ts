@@ -158,6 +158,20 @@ describe.each(PLACES)(
   },
 );
 
+it('a project that is erased right behind the first request with a block goes on without what was thought with it', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  const env = { MCP_PRUNER_DB_PATH: world.proxy.dbPath };
+  const { code } = await run(['store', 'erase', '--project', 'default'], { env, clock: world.clock });
+  expect(code).toBe(0);
+  const sent = world.turns.length;
+  for (const words of ['And the index?', 'And the view?']) await world.turn(words);
+  const refused = world.agent.breaks.filter(({ effect }) => effect === 'refused');
+  expect([world.turns.length - sent, world.isSwapped, refused]).toEqual([2, false, []]);
+});
+
 it.runIf(hasPostgres)(
   'a conversation with a block waits while the database cannot be read, rather than break',
   async () => {
