@@ -155,6 +155,8 @@ export interface OpenLedger extends LedgerSink {
   reportedBy(reported: () => Promise<void>): void;
   /** Bills waiting requests. Never rejects. */
   flush(): Promise<void>;
+  /** Whether this is the only process that bills requests in the store. One that was killed counts for a day. */
+  isAlone(): Promise<boolean>;
 }
 
 /** The ledger, as the proxy, the page and other guests use it. */

@@ -19,6 +19,8 @@ import { ModelScale } from './model-scale.ts';
 import { reportOf } from './report.ts';
 import {
   ALIVE_EVERY_MS,
+  ALIVE_MS,
+  PROCESSES,
   ROW_DROPPED,
   SETTLE_MS,
   Settlement,
@@ -195,6 +197,14 @@ export class Ledger implements OpenLedger {
   async flush(): Promise<void> {
     await Promise.all(this.#unfinished);
     await this.#behind.flush();
+  }
+
+  /** @throws StoreUnavailable */
+  async isAlone(): Promise<boolean> {
+    if (this.#aliveMs === Number.NEGATIVE_INFINITY) return false;
+    const { store, clock } = this.#options;
+    const aliveFromMs = Math.trunc(clock.nowMs()) - ALIVE_MS;
+    return (await store.processes({ lineage: PROCESSES, aliveFromMs })) <= 1;
   }
 
   /** Bills waiting requests, and waits for predecessors that other processes still have in memory. Never rejects. */

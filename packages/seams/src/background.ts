@@ -30,6 +30,8 @@ interface BackgroundOptions {
   readonly pace: Pace;
   readonly prices: Prices;
   readonly ledger: LedgerStore;
+  /** Whether no other process serves requests over this store. */
+  readonly isAlone: () => Promise<boolean>;
   readonly compactions: CompactionStore;
   /** Adds figures to the ledger. */
   readonly count: (sums: readonly SumGroup[]) => void;
@@ -260,14 +262,15 @@ export class Background {
   }
 
   /**
-   * Waits until every other process has looked for compactions, after the first one was asked for.
+   * Waits until every other process has looked for compactions, after the first one was asked for. One that starts
+   * meanwhile looks after it announced itself.
    *
    * @param askedAt - `performance.now()` of that
    * @returns whether the process goes on
    */
   async #isKnownToAll(askedAt: number): Promise<boolean> {
-    const { book, clock } = this.#options;
-    if (await book.hasAny(clock.nowMs() - OLDER_MS)) return true;
+    const { book, clock, isAlone } = this.#options;
+    if ((await isAlone()) || (await book.hasAny(clock.nowMs() - OLDER_MS))) return true;
     const left = Math.max(0, SHARED_MS - (performance.now() - askedAt));
     const { signal } = this.#stopping;
     await pause(left, undefined, { ref: false, signal }).catch(() => undefined); // ends early with the process

@@ -17,7 +17,7 @@ const HEADER_WARNINGS_MS = 3_600_000;
 
 /** Opens the part over the services. */
 export async function openSeams(services: Services): Promise<Guest> {
-  const { store, clock, settings, log, ledger, failures, projectBook, flushSeen } = services;
+  const { store, clock, settings, log, ledger, failures, projectBook, flushSeen, own } = services;
   const prices = pricesOf(settings);
   const onFailure = failures.of({ extension: 'a summary of finished work could not be used' });
   const book = new CompactionBook(store.sql);
@@ -31,6 +31,7 @@ export async function openSeams(services: Services): Promise<Guest> {
     ...{ settings, book, prices, clock, log, flushSeen, onFailure },
     pace: new Pace(store.sql),
     ledger: store.ledger,
+    isAlone: () => ledger.isAlone(),
     compactions: store.compactions,
     count: (sums) => ledger.count(sums),
     newId: requestIds(clock),
@@ -55,7 +56,7 @@ export async function openSeams(services: Services): Promise<Guest> {
       );
     },
   });
-  await Promise.all([seat.look(), background.readOff()]);
+  await Promise.all([own.ledger.started.then(() => seat.look()), background.readOff()]);
   const looking = setInterval(() => seat.lookOn(), LOOK_MS).unref();
   return {
     name: 'seams',
