@@ -62,9 +62,9 @@ export const USER = '"user"';
 /** Replaces the provider's own prompt for a summary. At most 16,384 characters. */
 export const INSTRUCTIONS = [
   'Summarize this conversation so that the assistant can go on with it without the messages that you summarize.',
-  'Keep: what the user wants and has decided, with the reasons; rules and preferences the user gave; what was done, file by file, with full paths;',
+  'Keep: what the user wants; every decision, with its reasons; rules and preferences the user gave; what was done, file by file, with full paths;',
   'commands that were run, word for word, and how they ended; errors and their causes; open questions and next steps;',
-  'and every id of the form prn_… with the file or command it belongs to, because the original text can be recovered by it.',
+  'and every prune id (prn_…) with the file or command it belongs to, because the original text can be recovered by it.',
   'Leave out the contents of files and outputs that can be read again. Do not call any tool; write text only.',
 ].join('\n');
 
