@@ -56,6 +56,12 @@ const INJECTED_TAGS = new Set([
   'command-name',
   'command-message',
   'local-command-stdout',
+  'user-prompt-submit-hook',
+  'session-start-hook',
+  'hook_context',
+  'hook_prompt',
+  'task-notification',
+  'turn_aborted',
 ]);
 const PATH_ATTRIBUTE =
   /\b(?:path|name|file|filename|filepath|filePath|src|href)\s*=\s*(?:"([^"<>\n]{1,500})"|'([^'<>\n]{1,500})')/;
@@ -268,8 +274,9 @@ function withoutInjected(text: string): string {
   return STAGE_SETTING.some((start) => beginning.startsWith(start)) ? '' : rest;
 }
 
-/** Beginnings of messages that a client itself writes before the user's first message. */
+/** Beginnings of messages that a client itself writes: before the user's first message, or for a hook. */
 const STAGE_SETTING = [
+  'Stop hook feedback:',
   '# AGENTS.md instructions',
   'This is the Qwen Code.',
   'This is the Gemini CLI.',
