@@ -16,7 +16,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { errorCode } from 'mcp-pruner/base/causes.ts';
 import { UserError } from 'mcp-pruner/errors/errors.ts';
 import type { Edit } from './clients/client.ts';
-import { applyEdit, removeEdit } from './edit-text.ts';
+import { applyEdit, removeEdit, valuesOf, withOnly, withValue } from './edit-text.ts';
 
 export interface EditOutcome {
   readonly file: string;
@@ -154,7 +154,7 @@ function planUndo(edit: Edit): Planned {
   if (backup === null || current === null)
     return { outcome: { file, outcome: 'nothing to undo', feature: edit.feature }, make: () => {} };
   const touched = hashOf(current) !== backup.writtenHash;
-  const next = touched ? takenOut(current, backup, edit, file) : backup.bytes;
+  const next = touched ? takenOut(current, backup, stillOurs(current, backup, edit, file), file) : backup.bytes;
   const make = (): void => {
     if (next === null) rmSync(file);
     else replaceFile(file, next, modeOf(backup.path));
@@ -173,6 +173,20 @@ function baseOf(current: Buffer | null, earlier: Backup | null, edit: Edit): Buf
 
 function takenOut(current: Buffer, { bytes }: Backup, edit: Edit, file: string): Buffer {
   return Buffer.from(removeEdit(textOf(current, file) ?? '', textOf(bytes, file), edit));
+}
+
+/**
+ * An edit without the values that the user has changed since. The undo of a length does not know which one was written,
+ * but the name of the backup has the hash of the file with it.
+ */
+function stillOurs(current: Buffer, { bytes, writtenHash }: Backup, edit: Edit, file: string): Edit {
+  if (edit.feature !== 'compaction') return edit;
+  const before = textOf(bytes, file);
+  const values = valuesOf(textOf(current, file) ?? '', edit);
+  const written = values.find(
+    (value) => value !== null && hashOf(Buffer.from(applyEdit(before, withValue(edit, value, before)))) === writtenHash,
+  );
+  return withOnly(edit, (i) => written !== undefined && values[i] === written);
 }
 
 /** Decodes a file; refuses if encoding would not give the same bytes again. */

@@ -1,4 +1,5 @@
-import type { Edit } from './clients/client.ts';
+import { parse as parseToml } from 'smol-toml';
+import type { Edit, JsonValue } from './clients/client.ts';
 import { mergeJson, valueAt } from './clients/merge-json.ts';
 import { addEntries, readLooseJson, removeEntries } from './edit-json.ts';
 import { addTables, ownLines, removeTables, tomlSnippet } from './edit-toml.ts';
@@ -20,6 +21,33 @@ export function applyEdit(text: string | null, edit: Edit): string {
  */
 export function removeEdit(text: string, before: string | null, edit: Edit): string {
   return edit.format === 'json' ? removeEntries(text, before, edit) : removeTables(text, edit);
+}
+
+/** The numbers that stand at the places of an edit now, in its order; `null` where there is none. */
+export function valuesOf(text: string, edit: Edit): (number | null)[] {
+  const isToml = edit.format === 'toml';
+  const now = (isToml ? parseToml(text) : readLooseJson(text)) as JsonValue | null;
+  const paths = isToml ? Object.keys(edit.top).map((key) => [key]) : edit.entries.map(({ path }) => path);
+  return paths.map((path) => {
+    const value = valueAt(now, path);
+    return typeof value === 'number' ? value : null;
+  });
+}
+
+/** An edit as it is for another number. Its entries behind the first one are only for places that have a value. */
+export function withValue(edit: Edit, value: number, before: string | null): Edit {
+  if (edit.format === 'toml')
+    return { ...edit, top: Object.fromEntries(Object.keys(edit.top).map((key) => [key, value])) };
+  const own = readLooseJson(before);
+  const entries = edit.entries.filter(({ path }, i) => i === 0 || valueAt(own, path) !== undefined);
+  return { ...edit, entries: entries.map(({ path }) => ({ path, value })) };
+}
+
+/** An edit with some of its places. */
+export function withOnly(edit: Edit, isKept: (index: number) => boolean): Edit {
+  const kept = <T>(all: readonly T[]): T[] => all.filter((_, i) => isKept(i));
+  if (edit.format === 'toml') return { ...edit, top: Object.fromEntries(kept(Object.entries(edit.top))) };
+  return { ...edit, entries: kept(edit.entries) };
 }
 
 /** The parts of a file written by an edit, as text; empty if there are none. */

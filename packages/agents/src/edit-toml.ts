@@ -84,11 +84,15 @@ function hasKeyOf(line: string, { top }: TomlEdit): boolean {
   return key !== undefined && Object.hasOwn(top, key);
 }
 
-/** Turns comments with replaced lines into lines again. */
+/** Turns comments with replaced lines into lines again, or drops those whose key has a newer value of the user. */
 function withRestored(text: string, edit: TomlEdit): string {
   const { replaced } = marksOf(edit);
-  const restored = (line: string): string => (line.startsWith(replaced) ? line.slice(replaced.length) : line);
-  return text.split('\n').map(restored).join('\n');
+  const restored = (line: string): string | [] => {
+    if (!line.startsWith(replaced)) return line;
+    const own = line.slice(replaced.length);
+    return hasKeyOf(own, edit) ? own : [];
+  };
+  return text.split('\n').flatMap(restored).join('\n');
 }
 
 /**

@@ -63,6 +63,40 @@ it('sets the limit of Codex, and --undo puts the own value back, byte for byte, 
   expect(readdirSync(dirname(file))).toEqual(['config.toml']);
 });
 
+it.each([
+  ['claude', CLAUDE, '{\n  "autoCompactWindow": 500000\n}\n', '153000', '{\n  "autoCompactWindow": 222000\n}\n'],
+  ['claude', CLAUDE, '{ "a": 1 }\n', '153000', '{ "a": 1, "autoCompactWindow": 222000 }\n'],
+  ['codex', CODEX, OWN_CODEX, '120000', OWN_CODEX.replace(/^(.*\n)(.*)300000 # mine/, '$2222000\n$1')],
+  [
+    'gemini',
+    '.gemini/settings.json',
+    '{}\n',
+    '0.1144',
+    '{\n  "model": {\n    "compressionThreshold": 222000\n  }\n}\n',
+  ],
+])('--undo leaves a value that the user changed since: %s', async (client, path, own, written, left) => {
+  const { setup, read, file } = machine(client, path, own);
+  await setup('--write', '--compact-at', '120k');
+  writeFileSync(file, read().replace(written, '222000'));
+  expect((await setup('--undo')).code).toBe(0);
+  const spaces = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+  expect(spaces(read())).toBe(spaces(left));
+  expect(readdirSync(dirname(file))).toHaveLength(1);
+});
+
+it('--undo takes our window of a model back where the user changed only the general one, and leaves a new model', async () => {
+  const own = '{ "autoCompactWindow": 400000, "modelSettings": { "a": { "autoCompactWindow": 500000 } } }\n';
+  const { setup, read, file } = machine('claude', CLAUDE, own);
+  await setup('--write', '--compact-at', '120k');
+  const changed = read().replace('153000', '222000').replace('"a":', '"b": { "autoCompactWindow": 300000 }, "a":');
+  writeFileSync(file, changed);
+  expect((await setup('--undo')).code).toBe(0);
+  expect(JSON.parse(read())).toEqual({
+    autoCompactWindow: 222_000,
+    modelSettings: { a: { autoCompactWindow: 500_000 }, b: { autoCompactWindow: 300_000 } },
+  });
+});
+
 it('sets the share of Gemini CLI', async () => {
   const { setup, read } = machine('gemini', '.gemini/settings.json', null);
   expect((await setup('--write', '--compact-at', '150k')).code).toBe(0);
