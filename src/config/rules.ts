@@ -258,6 +258,20 @@ export function headerName(): Rule<string> {
   );
 }
 
+/** Hosts as in URLs, with the port if it is not the usual one. */
+export function hosts(): Rule<readonly string[]> {
+  const rule = list('hosts, such as llm.example.com or 127.0.0.1:4000, without scheme and path');
+  const schema = rule.schema.refine((all) => all.every(isHost)).transform((all) => all.map((one) => one.toLowerCase()));
+  return { ...rule, schema };
+}
+
+function isHost(text: string): boolean {
+  return ['http', 'https'].some((scheme) => {
+    const url = `${scheme}://${text}`;
+    return URL.canParse(url) && new URL(url).host === text.toLowerCase();
+  });
+}
+
 /** IP addresses and CIDR blocks. */
 export function cidrs(): Rule<readonly string[]> {
   const rule = list('IP addresses and CIDR blocks');

@@ -114,8 +114,10 @@ export function variablesOf({ env, fields = {} }: Setting<unknown>): string[] {
 }
 
 /** All keys of the file that give a setting or a part of it. */
-export function keysOf({ toml, fields = {} }: Setting<unknown>): string[] {
-  return [toml, ...Object.values(fields).map((field) => field.toml)].filter((key) => typeof key === 'string');
+export function keysOf({ toml, fields = {}, onlyFields }: Setting<unknown>): string[] {
+  return [onlyFields ? null : toml, ...Object.values(fields).map((field) => field.toml)].filter(
+    (key) => typeof key === 'string',
+  );
 }
 
 /** Variables with our prefix that are not settings but are used by this program. */

@@ -107,6 +107,15 @@ describe('loadSettings', () => {
     expect(settings.maxInputChars).toBe(1_000_000);
   });
 
+  it('reads hosts in lower case, with a port where they have one', () => {
+    const env = { MCP_PRUNER_SEAMS_HOSTS: 'LLM.example.com, 127.0.0.1:4000,[::1]:80' };
+    expect(loadSettings(machine({ env })).settings.seamsAlso.hosts).toEqual([
+      'llm.example.com',
+      '127.0.0.1:4000',
+      '[::1]:80',
+    ]);
+  });
+
   it('accepts the older name of the cache size, and prefers the newer one', () => {
     const older = { MCP_PRUNER_CACHE_MAX_ENTRIES: '7' };
     expect(loadSettings(machine({ env: older })).settings.cacheMaxItems).toBe(7);
@@ -186,6 +195,16 @@ describe('an invalid configuration', () => {
     expect(problem.length).toBeLessThan(300);
     expect(problem).not.toMatch(/\p{Cc}/u);
   });
+
+  it.each(['https://llm.example.com/v1', 'a b', '127.0.0.1:99999', 'hosts = ["a.test"]'])(
+    'is refused where a host could fit no request: %s',
+    (hosts) =>
+      expect(problemsOfEnv({ MCP_PRUNER_SEAMS_HOSTS: hosts })).toEqual([
+        expect.stringMatching(
+          /^MCP_PRUNER_SEAMS_HOSTS = .* is not valid: allowed is a list of hosts, such as llm.example.com/,
+        ),
+      ]),
+  );
 
   it.each([
     ['[mcp_pruner]\nport = "8006"', 'mcp_pruner.port = "8006" is not valid'],
@@ -393,6 +412,11 @@ describe('warnings', () => {
   ])('are given for %o', (env, expected) => {
     const { warnings } = loadSettings(machine({ env: env as unknown as Record<string, string> }));
     expect(warnings).toEqual([expect.stringMatching(expected)]);
+  });
+
+  it('name a key of settings that are given one by one', () => {
+    const { warnings } = loadSettings(withFile('[mcp_pruner]\nseams_also = { logins = true }\nseams_logins = true'));
+    expect(warnings).toEqual([expect.stringContaining('mcp_pruner.seams_also is not a setting and is ignored')]);
   });
 
   it('name what is used instead of a retired value', () => {

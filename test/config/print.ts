@@ -27,6 +27,13 @@ function tomlEntry(setting: Setting<unknown>, key: string): string {
   const unit = setting.unit === undefined ? '' : ` Unit: ${setting.unit}.`;
   const words = fallbackWords === undefined ? '' : `\n# Default: ${fallbackWords}.`;
   const line = fallback === null || fallback === '' ? `# ${key} = "…"` : `${key} = ${tomlValue(fallback)}`;
+  if (setting.onlyFields) {
+    const fields = Object.values(setting.fields ?? {}).map(
+      ({ toml = '', env: [variable] = [], ...field }) =>
+        `# ${field.doc}. Allowed: ${field.rule.allowed}. Environment: ${variable}.\n${toml} = ${tomlValue(field.fallback)}`,
+    );
+    return `# ${doc}\n${fields.join('\n')}`;
+  }
   if (isGroup(setting)) {
     const entries = Object.entries(setting.fields ?? {}).map(
       ([name, field]) =>

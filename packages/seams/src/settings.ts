@@ -1,5 +1,5 @@
 import { SEAM_TOKENS } from '@mcp-pruner/money/thresholds.ts';
-import { group, list, oneOf, onOff, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
+import { group, hosts, oneOf, onOff, wholeNumberOrAuto } from 'mcp-pruner/config/rules.ts';
 import { setting } from 'mcp-pruner/config/settings/setting.ts';
 import type { ValuesOf } from 'mcp-pruner/config/settings.ts';
 
@@ -33,7 +33,7 @@ export const seamSettings = {
       hosts: {
         env: ['MCP_PRUNER_SEAMS_HOSTS'],
         toml: 'seams_hosts',
-        rule: list('host names'),
+        rule: hosts(),
         fallback: [],
         doc: "further hosts (host or host:port) that offer compaction like the provider's own; gateways often do not",
       },
