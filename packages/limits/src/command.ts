@@ -33,9 +33,9 @@ export const limitsCommand: Command = {
       const named = hasKeys ? await (await store.keys()).list({ limit: 1_000 }) : [];
       return { report, keys: new Map(named.map(({ id, name }) => [id, name])) };
     });
-    io.out(
-      call.values.json === true ? `${JSON.stringify(report, null, 2)}\n` : limitsText(report, { nowMs, keys, io }),
-    );
+    const { seam } = report;
+    const shown = { ...report, seam: seam && { ...seam, client: undefined } };
+    io.out(call.values.json === true ? `${JSON.stringify(shown, null, 2)}\n` : limitsText(report, { nowMs, keys, io }));
     return 0;
   },
 };

@@ -1,7 +1,7 @@
 import type { Arm } from 'mcp-pruner/core/ports/ledger.ts';
 import type { Difference } from 'mcp-pruner/core/ports/ledger-report.ts';
 
-/** Finished work of the conversation that was active last, as in `limits --json`. */
+/** Finished work of the conversation that was active last; in `limits --json` without the client. */
 export interface SeamShown {
   readonly conversation: string;
   readonly weight_tokens: number;
