@@ -72,7 +72,7 @@ export interface SessionsReport {
   readonly sessions: number;
   /** Number of sessions that already went through the proxy; their spend counts, but cuts in them do not. */
   readonly throughProxy: number;
-  /** Whether requests also ran through the pruner; otherwise, nothing counts as cut or saved. */
+  /** Whether requests also ran through the pruner; otherwise, what cuts would have changed is `null` in JSON. */
   readonly measured: boolean;
   readonly agents: Readonly<Record<string, number>>;
   /** Subscription usage, for agents that record it (Codex). */

@@ -37,7 +37,7 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
     });
     const found = await past.report(files, sinceMs);
     bar.clear();
-    if (call.values.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
+    if (call.values.json === true) io.out(`${JSON.stringify(found, found.measured ? undefined : withoutCuts, 2)}\n`);
     else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs, io.columns));
     else if (call.values.share === true) {
       const builtIn = pricesOf({ prices: null });
@@ -49,6 +49,14 @@ export async function reportSessions(call: Call, io: Io, days: number): Promise<
     bar.clear();
     await store?.close();
   }
+}
+
+/** Fields of the JSON that depend on cuts, which were not measured. */
+const OF_CUTS: ReadonlySet<string> = new Set(['dollarsWith', 'saved', 'removed', 'removedNew', 'withCuts', 'lines']);
+
+/** A replacer for JSON: a zero would read as "cuts save nothing". */
+function withoutCuts(key: string, value: unknown): unknown {
+  return OF_CUTS.has(key) ? null : value;
 }
 
 /** Looks up cuts in this machine's store, if there is one. */
