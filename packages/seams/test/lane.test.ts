@@ -7,7 +7,7 @@ import { countedSql } from '../../../test/helpers/counted-sql.ts';
 import { until } from '../../../test/helpers/until.ts';
 import { openWorld, type SeamWorld } from './provider.ts';
 
-const LOOK_UP = /FROM main.seam_compaction WHERE project = \S+ AND conversation = \S+ ORDER BY id DESC/;
+const LOOK_UP = /FROM main.seam_compaction WHERE project = \S+ AND conversation = \S+\s+ORDER BY CASE/;
 
 /** Requests with a result each; a short one, in which nothing is to be pruned, if none is given. */
 async function results(world: SeamWorld, count: number, { calls = 1, result = 'ok' } = {}): Promise<void> {
