@@ -1,6 +1,6 @@
 import { CompactionWatch } from '../core/compactions/watch.ts';
 import type { Turns } from '../core/decide/turns.ts';
-import { SeenReader } from '../core/seen/reader.ts';
+import { type ObservedRequest, SeenReader } from '../core/seen/reader.ts';
 import type { Context } from './context.ts';
 import type { Guest, LedgerCounters } from './guest.ts';
 import { findSettingsOf } from './pipeline.ts';
@@ -11,6 +11,8 @@ export interface Observers {
   readonly seen: SeenReader;
   /** Resolves when the results of all requests so far are stored. Never rejects. */
   readonly flushSeen: () => Promise<void>;
+  /** Stores the results of a request that are too short otherwise, so that they can be searched. Never rejects. */
+  readonly keepShort: (request: ObservedRequest, conversationId: string) => Promise<void>;
 }
 
 export function openObservers(
@@ -36,5 +38,11 @@ export function openObservers(
     await seen.flush();
     await Promise.all([...guests.map((guest) => guest.flush?.()), compactions.flush()]);
   };
-  return { seen, flushSeen };
+  const keeper = guests.find(({ name }) => name === 'recall')?.sees;
+  const onFailure = failures.of('recall');
+  const keepShort: Observers['keepShort'] = async (request, conversationId) => {
+    if (keeper === undefined) return;
+    await seen.short(request, conversationId, keeper).catch((cause: unknown) => onFailure('results_not_kept', cause));
+  };
+  return { seen, flushSeen, keepShort };
 }

@@ -397,7 +397,7 @@ class WireExchange {
 
   /** Hands a request to the part for summaries; `null` if it has nothing to do with them. */
   *#enterSeams(rewritten: RewrittenRequest, changed: Buffer | null, isAgain: boolean): Work<SeamExchange | null> {
-    const { seams, dialect, modeOf, storeWait } = this.#options;
+    const { seams, dialect, modeOf, storeWait, hasProjects = false } = this.#options;
     const { scope, keyId, caller, isSubscription, isOff, client } = this.#context;
     const isAsked = isAgain || asksForSeams(this.#req);
     const { operation, upstream, path } = this.#to;
@@ -409,6 +409,8 @@ class WireExchange {
     const entered = seams.enter({
       requestId: this.#requestId,
       project: scope.project,
+      scope,
+      isOwned: hasProjects,
       keyId,
       caller,
       isSubscription,

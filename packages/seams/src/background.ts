@@ -10,6 +10,7 @@ import type { LedgerStore, SumGroup } from 'mcp-pruner/core/ports/ledger-store.t
 import type { SeamRequest } from 'mcp-pruner/core/ports/seams.ts';
 import type { Clock } from 'mcp-pruner/core/ports.ts';
 import type { RewrittenRequest } from 'mcp-pruner/core/request/rewritten.ts';
+import type { ObservedRequest } from 'mcp-pruner/core/seen/reader.ts';
 import type { Log } from 'mcp-pruner/observe/log.ts';
 import { requestHeaders, withBeta } from 'mcp-pruner/proxy/upstream/headers.ts';
 import {
@@ -37,6 +38,8 @@ interface BackgroundOptions {
   readonly count: (sums: readonly SumGroup[]) => void;
   /** Makes sure that the results of all requests so far can be searched. Never rejects. */
   readonly flushSeen: () => Promise<void>;
+  /** Stores short results of a request. Never rejects. */
+  readonly keepShort: (request: ObservedRequest, conversationId: string) => Promise<void>;
   readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Log;
@@ -252,13 +255,19 @@ export class Background {
       await this.readOff();
       return;
     }
-    // what is replaced can be searched before it is
+    // what is replaced can be searched before it is, of whatever length
+    await this.#keepShort(seam);
     await flushSeen();
     if (!(await this.#isKnownToAll(askedAt))) return book.failed(id, STOPPED, dollars);
     const leftOver = moment.head + (usage?.output ?? 0);
     await book.ready(id, answer.block, { leftOver, dollars, atMs: clock.nowMs() });
     log.info(about, 'finished work was summarised by the provider');
     onResult('made', about.model);
+  }
+
+  async #keepShort({ request: { rewritten, dialect, scope, isOwned } }: Seam): Promise<void> {
+    const about = { body: rewritten.received, dialect, scope, isOwned, read: null, segments: null };
+    await this.#options.keepShort({ ...about, purpose: 'generate', keepsResults: true }, rewritten.shownId);
   }
 
   /**

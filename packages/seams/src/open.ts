@@ -17,7 +17,7 @@ const HEADER_WARNINGS_MS = 3_600_000;
 
 /** Opens the part over the services. */
 export async function openSeams(services: Services): Promise<Guest> {
-  const { store, clock, settings, log, ledger, failures, projectBook, flushSeen, own } = services;
+  const { store, clock, settings, log, ledger, failures, projectBook, flushSeen, keepShort, own } = services;
   const prices = pricesOf(settings);
   const onFailure = failures.of({ extension: 'a summary of finished work could not be used' });
   const book = new CompactionBook(store.sql);
@@ -28,7 +28,7 @@ export async function openSeams(services: Services): Promise<Guest> {
   ]);
   const note = (result: CompactionResult): void => void results.set(result, (results.get(result) ?? 0) + 1);
   const background = new Background({
-    ...{ settings, book, prices, clock, log, flushSeen, onFailure },
+    ...{ settings, book, prices, clock, log, flushSeen, keepShort, onFailure },
     pace: new Pace(store.sql),
     ledger: store.ledger,
     isAlone: () => ledger.isAlone(),

@@ -471,6 +471,29 @@ it('what was cut and replaced is recovered by its id, and found by recall', asyn
   expect(found.result?.content[0]?.text ?? '').toContain('customer');
 });
 
+it('results that are replaced are found by recall, however short', async () => {
+  const world = await openWorld();
+  await world.turn('Which branch is it?', { calls: 1 });
+  const answer = world.messages.at(-1)?.content as Json[];
+  const { id } = answer.find(({ type }) => type === 'tool_use') as { id: string };
+  await world.turn([{ type: 'tool_result', tool_use_id: id, content: 'On branch hotfix-4711' }]);
+  const recalled = async (): Promise<string> => {
+    const found = await world.proxy.call('recall', { query: 'hotfix-4711' });
+    return found.result?.content[0]?.text ?? '';
+  };
+  expect(await recalled()).not.toContain('On branch'); // too short, until it is gone
+  await world.toSummary();
+  expect(await recalled()).toContain('On branch hotfix-4711');
+  await world.turn('Show the query.');
+  expect([world.isSwapped, JSON.stringify(world.forwarded).includes('hotfix'), world.agent.breaks]).toEqual([
+    true,
+    false,
+    [],
+  ]);
+  const { prune_id } = (JSON.parse(await recalled()) as { hits: [{ prune_id: string }] }).hits[0];
+  expect(await world.proxy.recover(prune_id, 1, 1)).toContain('On branch hotfix-4711');
+});
+
 it('a run that ends between the answer and the record loses the block, and nothing else', async () => {
   const world = await openWorld();
   let release = (): void => {};

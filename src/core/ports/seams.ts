@@ -1,11 +1,15 @@
 import type { Dialect, ProviderUsage, Purpose } from '../../wires/dialects/dialect.ts';
 import type { PrefixMatch } from '../request/prefix-memo.ts';
 import type { RewrittenRequest } from '../request/rewritten.ts';
+import type { RequestScope } from './segments.ts';
 
 /** A model request about to be sent, with its sender and destination. */
 export interface SeamRequest {
   readonly requestId: string;
   readonly project: string;
+  readonly scope: RequestScope;
+  /** Whether originals belong to projects. */
+  readonly isOwned: boolean;
   /** Id of the access key; absent without keys. */
   readonly keyId: string | undefined;
   /** Hash of the provider keys in the request. */

@@ -50,6 +50,8 @@ export function isTooLong({ start, end }: Span): boolean {
 /** Settings that determine which texts are candidates. */
 export interface FindSettings {
   readonly minPruneChars: number;
+  /** Minimum length of results that are collected to be stored. Default: `MIN_KEPT_CHARS`. */
+  readonly minKeptChars?: number;
   /** Minimum size of program output, which is often repetitive and worth cutting earlier. Default: `minPruneChars`. */
   readonly minOutputChars?: number;
   readonly maxInputChars: number;

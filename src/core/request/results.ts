@@ -76,7 +76,7 @@ export function readResult(reading: Reading, parts: readonly ScannedText[]): Fou
   noteEdit(reading, call, first);
   if (message.opaque) return [];
   const result = resultOf(call, first.name, conversation, shell?.isWholeOutput);
-  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const lowest = Math.min(settings.minKeptChars ?? MIN_KEPT_CHARS, minChars(settings));
   const min = minCharsOf(result, settings);
   return parts.flatMap((source) => {
     const { literal } = source;
@@ -161,7 +161,7 @@ function isReread({ texts, conversation }: Reading, literal: Span, { call }: Res
 /** Finds the texts of a result that an agent sends as a user message. */
 export function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
   const { message, messageIndex, conversation, settings } = reading;
-  const lowest = Math.min(MIN_KEPT_CHARS, minChars(settings));
+  const lowest = Math.min(settings.minKeptChars ?? MIN_KEPT_CHARS, minChars(settings));
   const candidates = result?.ranges.filter(({ start, end }) => end - start >= lowest) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;

@@ -36,14 +36,20 @@ const HEAD_BYTES = 300;
 export class SeenMessages {
   readonly #read: ReadTexts;
   readonly #describer: SegmentDescriber | null;
+  readonly #isShort: boolean;
 
-  /** @param decided - `null` if segments are not needed */
+  /**
+   * @param decided - `null` if segments are not needed
+   * @param isShort - only results that are too short to be stored otherwise
+   */
   constructor(
     read: ReadTexts,
     decided: DecidedSegments | null,
     settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
+    isShort = false,
   ) {
     this.#read = read;
+    this.#isShort = isShort;
     this.#describer = decided && new SegmentDescriber(decided, settings);
   }
 
@@ -91,6 +97,10 @@ export class SeenMessages {
     if (recovered || isTooLong(literal)) return [];
     const text = (this.#read.texts.at(literal) ?? '').slice(range.start, range.end);
     if (containsRecovered(text)) return [];
+    if (this.#isShort) {
+      const hash = textHash(text);
+      return text.length < MIN_KEPT_CHARS && text.trim() !== '' ? [{ text, hash, outerHash: hash }] : [];
+    }
     const found = atIndex(this.#read.found, messageIndex).filter((one) => one.literal === literal);
     if (isFound && found.length > 0 && found.every(({ place }) => place.start === 0))
       return found.map(({ job, around }) => ({
@@ -219,19 +229,37 @@ export class SeenReader {
     const seen = head;
     const audience = observers.map((observer) => ({ observer, from: observer.newFrom(seen) }));
     const reading = new SeenMessages(read, head.segments?.hasOnlyBegun ? null : request.segments, find);
-    for (let next = from; next < read.messages.length; ) {
-      next = await turns.run(() => {
+    await this.#pass(seen, reading, from, audience);
+  }
+
+  /** Passes the results of a request that are too short to be stored otherwise to an observer. */
+  async short(request: ObservedRequest, conversationId: string, observer: Observer): Promise<void> {
+    const { turns, find } = this.#options;
+    const plain = await turns.run(() => scanned(request));
+    const read = await this.#reread(request, plain, { ...find, minKeptChars: 1 });
+    const reading = new SeenMessages(read, null, find, true);
+    await this.#pass({ ...headOf(request, read), conversationId }, reading, 0, [{ observer, from: 0 }]);
+  }
+
+  /** Passes the messages of a request from an index on to observers, in small pieces. */
+  async #pass(
+    request: SeenRequestHead,
+    reading: SeenMessages,
+    from: number,
+    audience: readonly { readonly observer: Observer; readonly from: number }[],
+  ): Promise<void> {
+    for (let next = from; next < request.messages; ) {
+      next = await this.#options.turns.run(() => {
         const messages: SeenMessage[] = [];
         let at = next;
-        for (let chars = 0; chars < PIECE_CHARS && at < read.messages.length; at++) {
+        for (let chars = 0; chars < PIECE_CHARS && at < request.messages; at++) {
           const message = reading.at(at);
           messages.push(message);
           chars += message.chars;
         }
-        const isLast = at === read.messages.length;
+        const isLast = at === request.messages;
         for (const { observer, from: first } of audience) {
-          if (first < at)
-            observer.see({ request: seen, messages: messages.filter(({ index }) => index >= first), isLast });
+          if (first < at) observer.see({ request, messages: messages.filter(({ index }) => index >= first), isLast });
         }
         return at;
       });
@@ -242,13 +270,17 @@ export class SeenReader {
    * Reads the messages before `first` again, because the request was forwarded unparsed, or an observer could not store
    * its results.
    */
-  async #reread({ body, dialect, scope }: ObservedRequest, read: ReadMessages): Promise<ReadMessages> {
+  async #reread(
+    { body, dialect, scope }: ObservedRequest,
+    read: ReadMessages,
+    settings: FindSettings = this.#options.find,
+  ): Promise<ReadMessages> {
     const { messages, first } = read;
     const texts = first === messages.length ? new BodyTexts(body) : read.texts;
     const conversation = beginning(read);
     const found: FoundText[] = [];
     const results: ReadResult[] = [];
-    const { find: settings, turns } = this.#options;
+    const { turns } = this.#options;
     const reading = (function* (): Generator<void, true> {
       for (const [messageIndex, message] of messages.slice(0, first).entries()) {
         found.push(...findTexts({ texts, message, messageIndex, conversation, settings, results }));

@@ -175,7 +175,8 @@ export class Frames implements BridgeWatch {
       const whole = wholeOf(frame, read, changed, this.#beginning, dialect);
       if (whole === null) return null;
       const { body, rewritten } = whole;
-      const from = { project: scope.project, keyId, caller, client: scope.agent ?? client, isSubscription };
+      const own = { project: scope.project, scope, isOwned: false, keyId, caller };
+      const from = { ...own, client: scope.agent ?? client, isSubscription };
       return await seams.enter({
         ...{ requestId, ...from, isQuiet: true, isSocket: true, rawHeaders: [], dialect, purpose: 'generate' },
         ...{ rewritten, body, beganMs: seams.nowMs(), origin: this.#connected.origin, path: '' },
