@@ -390,6 +390,18 @@ describe('a change', () => {
     expect(again.body.equals(main.body)).toBe(true);
     expect(session.replica.steps).toEqual([]);
   });
+
+  it('of the instructions is not assumed if a request continues a stored answer: they may stand before it', async () => {
+    const session = new Session().read(14);
+    await session.send({ system: 'another' });
+    const continued: typeof openaiChat = {
+      ...openaiChat,
+      scan: (...of) => ({ ...openaiChat.scan(...of), previous: 'resp_1' }),
+    };
+    expect(aside(await session.replica.send(session.work.messages, {}, continued))).toEqual([]);
+    expect(session.replica.steps).toEqual([]);
+    expect(aside(await session.send()).length).toBeGreaterThan(5);
+  });
 });
 
 describe('a compaction by the client', () => {

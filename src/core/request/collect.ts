@@ -117,8 +117,9 @@ export function collectedRequest(
   tokens = 0,
 ): CollectedRequest {
   const { messages, shownId: conversationId, scanned, model } = read;
+  const { outside, previous } = scanned;
   return {
-    head: () => ({ model, ...checksumsOf({ received: body, outside: scanned.outside, messages }) }),
+    head: () => ({ model, ...checksumsOf({ received: body, outside, messages, previous }) }),
     ...{ scope, conversationId, messages: messages.length, wire: dialect.name, nowMs: state.now, tokens, bytes },
   };
 }

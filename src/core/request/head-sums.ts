@@ -6,12 +6,13 @@ import type { RewrittenRequest } from './rewritten.ts';
 /** Checksums of everything before the messages of a request, and of a client's summary in the first messages. */
 interface BodySums {
   readonly tools: string;
+  /** `''` if it continues a stored answer, before which the instructions may stand. */
   readonly system: string;
   /** `''` if there is no summary. */
   readonly summary: string;
 }
 
-type SummedBody = Pick<RewrittenRequest, 'received' | 'outside' | 'messages'>;
+type SummedBody = Pick<RewrittenRequest, 'received' | 'outside' | 'messages' | 'previous'>;
 
 /** Cached per body, because cold moments and the ledger need the same checksums. */
 const known = new WeakMap<Buffer, BodySums>();
@@ -28,7 +29,7 @@ export function checksumsOf(body: SummedBody): BodySums {
   return sums;
 }
 
-function summed({ received, outside, messages }: SummedBody): BodySums {
+function summed({ received, outside, messages, previous }: SummedBody): BodySums {
   let tools = 0;
   let system = 0;
   for (const { start, end } of outside) {
@@ -42,7 +43,12 @@ function summed({ received, outside, messages }: SummedBody): BodySums {
     if (role !== 'other') break;
     system = crc32(received.subarray(span.start, span.end), system);
   }
-  return { tools: tools.toString(36), system: system.toString(36), summary: summaryIn(received, messages) };
+  const isKnown = previous === '';
+  return {
+    tools: tools.toString(36),
+    system: isKnown ? system.toString(36) : '',
+    summary: summaryIn(received, messages),
+  };
 }
 
 /** Number of leading bytes that show whether a text is a summary. */

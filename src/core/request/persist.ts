@@ -340,7 +340,7 @@ export function bodyToRemember(persisted: PersistedRequest): RememberedBody | nu
     begins: read.begins,
     origin: originOf(request),
     isKept: read.scanned.thread,
-    head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages }) },
+    head: { model: read.model, ...checksumsOf({ received: body, outside: read.scanned.outside, messages, previous }) },
   };
 }
 

@@ -186,7 +186,7 @@ export class LastAnswers {
 
 /** Whether an answer belongs to this head. Unknown fields match anything, and so does a request without a model. */
 export function hasHead(answer: HeadSums, { model, tools, system, summary = '' }: HeadSums): boolean {
-  const fits = (known: string, now: string): boolean => known === '' || known === now;
+  const fits = (known: string, now: string): boolean => known === '' || now === '' || known === now;
   const isCompacted = answer.summary !== undefined && answer.summary !== summary;
   return (
     (model === '' || answer.model === model) && fits(answer.tools, tools) && fits(answer.system, system) && !isCompacted
