@@ -67,6 +67,8 @@ export class Agent {
   #previous = '';
   #pending: Call[] = [];
   #socket: WebSocket | null = null;
+  /** Requests are frames of a WebSocket. */
+  #isSocket: boolean;
   /** Texts of results as the tools gave them, by the ids of their calls. */
   readonly results = new Map<string, string>();
   /** A request failed for good: the session is broken. */
@@ -81,6 +83,7 @@ export class Agent {
     this.#ground = ground;
     this.#wire = clientWires[plan.wire];
     this.model = plan.model;
+    this.#isSocket = plan.socket;
   }
 
   /** The user or the tools say something, and the model answers. */
@@ -131,11 +134,16 @@ export class Agent {
     return fork;
   }
 
-  /** The session is opened again: the whole history is sent, as it was read from a file, by a client without the id. */
+  /**
+   * The session is opened again: the whole history is sent, as it was read from a file, by a client without the id. Where
+   * summaries are made, it goes on over a WebSocket then, or over POST again.
+   */
   resume(): void {
+    const { wire, state } = this.plan;
     this.session = this.session === '' ? this.at.id : '';
     this.#closeSocket();
     this.#forget();
+    if (this.#ground.hasSeams && wire === 'responses' && state === 'whole') this.#isSocket = !this.#isSocket;
     this.#history = this.#history.map((entry) => this.#wire.respelled(entry));
   }
 
@@ -161,7 +169,7 @@ export class Agent {
   #closeSocket(): void {
     this.#socket?.terminate();
     this.#socket = null;
-    if (this.plan.socket) this.#forget();
+    if (this.#isSocket) this.#forget();
   }
 
   /** Adds the results of the pending calls, or the user's words. */
@@ -212,7 +220,7 @@ export class Agent {
   }
 
   #try(isOff: boolean, signal?: AbortSignal): Promise<number> {
-    if (this.plan.socket) return this.#frame(signal);
+    if (this.#isSocket) return this.#frame(signal);
     return this.#post(this.#wire.path(this.#head), this.#body(false), isOff, signal);
   }
 
@@ -221,7 +229,7 @@ export class Agent {
     const { answer, answerId } = this.at;
     this.#history.push(...answer.map((item) => this.#wire.answered(item)));
     this.#pending = answer.flatMap((item) => this.#wire.calls(item));
-    if (this.plan.state !== 'delta') return;
+    if (this.plan.state !== 'delta' && !this.#isSocket) return;
     this.#previous = answerId;
     this.#kept = this.#history.length;
   }
@@ -268,10 +276,20 @@ export class Agent {
     }
   }
 
-  /** One request in a frame; the status of its answer. */
+  /** One request in a frame; the status of its answer. Like Codex, a client may prepare a connection first. */
   async #frame(signal?: AbortSignal): Promise<number> {
+    const isPrepared = this.#socket === null && this.plan.state === 'whole' && this.plan.stream;
     const socket = await this.#connected();
     if (socket === null) return 0;
+    if (isPrepared && this.#previous === '') {
+      const status = await this.#exchange(socket, { ...this.#body(true), input: [], generate: false }, signal);
+      if (status !== 200) return status;
+      this.#previous = this.at.answerId;
+    }
+    return this.#exchange(socket, this.#body(false), signal);
+  }
+
+  #exchange(socket: WebSocket, body: Json, signal: AbortSignal | undefined): Promise<number> {
     return new Promise((resolve) => {
       const done = (status: number): void => {
         socket.off('message', onMessage).off('close', onClose);
@@ -288,7 +306,7 @@ export class Agent {
       };
       socket.on('message', onMessage).on('close', onClose);
       signal?.addEventListener('abort', onClose);
-      socket.send(JSON.stringify({ type: 'response.create', ...this.#body(false) }));
+      socket.send(JSON.stringify({ type: 'response.create', ...body }));
     });
   }
 

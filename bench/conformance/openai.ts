@@ -58,7 +58,7 @@ function respond(exchange: Exchange, socket: WebSocket | null): Json | null {
   if (hasSummary) agent.swapped++;
   const isCompared = ({ type }: Json): boolean => type !== 'reasoning' || !agent.hasSummaries;
   const texts = items.filter(isCompared).map((item) => itemText(item) ?? '');
-  agent.compare(head, texts, removed.length > 0 ? 'dropped' : null);
+  if (body.generate !== false) agent.compare(head, texts, removed.length > 0 ? 'dropped' : null);
   for (const { type, call_id, output } of sent) {
     const text = isResult(type) ? textOf(output) : null;
     if (text !== null) agent.results.set(String(call_id), text);

@@ -143,8 +143,9 @@ const FAULTS: Events = [
  * summary is not made shortly before.
  */
 const WITH_SEAMS: Events = [
-  ...BY_AGENTS.filter(([kind]) => kind !== 'compact'),
+  ...BY_AGENTS.filter(([kind]) => kind !== 'compact' && kind !== 'resume'),
   ['compact', 2],
+  ['resume', 40],
   ...FEATURES.filter(([kind]) => kind !== 'settings' && kind !== 'project'),
   ['settings', 4],
   ['project', 1],

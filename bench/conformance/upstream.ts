@@ -24,6 +24,7 @@ const ANSWERS: readonly (readonly [end: string, wire: Wire, answer: (exchange: E
   ['/interactions', 'interactions', answerInteractions],
 ];
 const REFUSED = 400;
+const REFUSED_FRAME = { type: 'error', status: REFUSED, error: { type: 'invalid_request_error' } };
 /** Numbers the requests of a client; a proxy that sends one again sends the header again. */
 const FROM_HEADER = 'x-clients-hop';
 const MAX_FRAME_BYTES = 256 * 1024 * 1024;
@@ -130,16 +131,24 @@ export class CheckingUpstream {
 
   #connect(socket: WebSocket): void {
     socket.on('error', () => socket.terminate());
-    socket.on('message', (data: Buffer) => {
+    socket.on('message', async (data: Buffer) => {
       const body = JSON.parse(data.toString('utf8')) as Json;
       const agent = this.#agentOf('responses', body);
       if (!agent) return socket.close(1008, 'unknown agent');
+      const at = hasSummary(body) ? this.#happening() : null;
+      if (at?.isAnswered === false) {
+        await at.happen();
+        return socket.terminate();
+      }
       agent.requests++;
+      agent.from = '';
       const status = agent.script.fails.shift();
       if (status !== undefined) return socket.close(1011, `failure ${status}`);
+      if (agent.refusesSummary(body)) return socket.send(JSON.stringify(REFUSED_FRAME));
       if (agent.script.hangs) return;
       const events = answerFrame({ path: '', headers: {}, body, agent, ...this.#known }, socket);
       for (const event of events) socket.send(JSON.stringify(event));
+      await at?.happen();
     });
   }
 

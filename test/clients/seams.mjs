@@ -44,7 +44,7 @@ const TASKS = 4;
 
 const CLIENTS = {
   claude: { packages: 'claude', wire: 'messages', start: claude },
-  codex: { packages: 'codex', wire: 'responses', start: codex(), model: SHELL_MODEL },
+  codex: { packages: 'codex', wire: 'responses', start: codex(), model: SHELL_MODEL, canMove: true },
   'codex-openai': { packages: 'codex', wire: 'responses', start: codex({ name: 'OpenAI' }), model: SHELL_MODEL },
   // the history stays with the provider: no summary is ever made
   'codex-socket': {
@@ -168,7 +168,7 @@ async function madeBy({ origin }) {
 }
 
 /** What happens to a session: the event, and what is done for it. */
-function eventsOf(client, world, isDirect) {
+function eventsOf(client, world, { isDirect, canMove }) {
   const { proxy, upstream, inBetween } = world;
   let tasks = 0;
   const task = () => `Task ${++tasks}: please do the nightly run of the shop again.`;
@@ -177,6 +177,33 @@ function eventsOf(client, world, isDirect) {
     if (!isDirect) await proxy.restart(settings);
     await client.say(task());
   };
+  const killed = [
+    'kill -9 in mid-task',
+    async () => {
+      if (!isDirect) inBetween(() => proxy.restart({}));
+      await client.say(task());
+    },
+  ];
+  const restarted = [
+    'client restarts',
+    async () => {
+      await client.restart();
+      await client.say(task());
+    },
+  ];
+  const moved = (event, toSocket) => [
+    event,
+    async () => {
+      await client.move(toSocket);
+      await client.say(task());
+    },
+  ];
+  const moves = [
+    moved('moves to a WebSocket', true),
+    ...[on, killed, ['summaries off', after({ MCP_PRUNER_SEAMS: 'off', MCP_PRUNER_ENABLED: 'false' })], restarted],
+    moved('moves back to POST', false),
+    ...[on, ['on again', after({})]],
+  ];
   return [
     ...Array.from({ length: TASKS }, (_, i) => [
       i === 0 ? 'begins' : 'goes on',
@@ -186,13 +213,7 @@ function eventsOf(client, world, isDirect) {
       },
     ]),
     on,
-    [
-      'kill -9 in mid-task',
-      async () => {
-        if (!isDirect) inBetween(() => proxy.restart({}));
-        await client.say(task());
-      },
-    ],
+    killed,
     [
       'kill -9 under way',
       async () => {
@@ -204,13 +225,7 @@ function eventsOf(client, world, isDirect) {
     ['kill switch', after({ MCP_PRUNER_ENABLED: 'false' })],
     ['summaries off', after({ MCP_PRUNER_SEAMS: 'off' })],
     ['on again', after({})],
-    [
-      'client restarts',
-      async () => {
-        await client.restart();
-        await client.say(task());
-      },
-    ],
+    restarted,
     ['rewinds a task', () => client.rewind(task())],
     on,
     ['forks', () => client.fork(task())],
@@ -222,6 +237,7 @@ function eventsOf(client, world, isDirect) {
     on,
     ['returns to the first', () => client.back(task())],
     on,
+    ...(canMove ? moves : []),
   ];
 }
 
@@ -231,7 +247,7 @@ const pause = (ms) => new Promise((go) => setTimeout(go, ms));
 async function run(name, { isDirect, model, isVerbose }) {
   const world = await open(name, { isDirect, model });
   const { upstream, hop, proxy, problems, installed } = world;
-  const { start } = CLIENTS[name];
+  const { start, canMove = false } = CLIENTS[name];
   const strangers = new Set(upstream.strangers.values());
   const own = () => [...upstream.strangers.values()].filter((one) => !strangers.has(one));
   const sum = (count) => own().reduce((total, one) => total + count(one), 0);
@@ -242,7 +258,7 @@ async function run(name, { isDirect, model, isVerbose }) {
     ...{ ...installed, home, work, url: hop.url, env: environment(home), model, timeoutMs: TIMEOUT_MS },
   });
   try {
-    for (const [event, act] of eventsOf(client, world, isDirect)) {
+    for (const [event, act] of eventsOf(client, world, { isDirect, canMove })) {
       const [requests, swapped, first] = [sum((one) => one.requests), sum((one) => one.swapped), hop.seen.length];
       let failure = '';
       await act().catch((cause) => {

@@ -12,6 +12,7 @@ export const codex = ({ isSocket = false, name = 'scripted' } = {}) =>
   function start({ folder, home, work, url, env, model, timeoutMs }) {
     const config = join(home, '.codex');
     mkdirSync(config, { recursive: true });
+    const file = join(config, 'config.toml');
     const lines = [
       ...[`model = "${model}"`, 'model_provider = "scripted"', 'check_for_update_on_startup = false'],
       ...['model_reasoning_effort = "medium"', 'model_auto_compact_token_limit = 20000000'],
@@ -19,7 +20,7 @@ export const codex = ({ isSocket = false, name = 'scripted' } = {}) =>
       ...['[model_providers.scripted]', `name = "${name}"`, `base_url = "${url}/v1"`, 'env_key = "SCRIPTED_KEY"'],
       ...['wire_api = "responses"', `supports_websockets = ${isSocket}`, ''],
     ];
-    writeFileSync(join(config, 'config.toml'), lines.join('\n'));
+    writeFileSync(file, lines.join('\n'));
     const cli = join(folder, 'node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex');
     let count = 0;
     let child;
@@ -57,13 +58,19 @@ export const codex = ({ isSocket = false, name = 'scripted' } = {}) =>
       await say(words);
     };
     let first = '';
+    const restart = async () => {
+      await child.end();
+      await open();
+      await call('thread/resume', { threadId: thread });
+      first ||= thread;
+    };
     return {
       say,
-      restart: async () => {
-        await child.end();
-        await open();
-        await call('thread/resume', { threadId: thread });
-        first ||= thread;
+      restart,
+      /** Goes on over a WebSocket, or over POST. */
+      move: async (toSocket) => {
+        writeFileSync(file, lines.join('\n').replace(/(supports_websockets) = \w+/, `$1 = ${toSocket}`));
+        await restart();
       },
       rewind: (words) => fork(words, thread, { lastTurnId: turns.at(-2) }),
       fork: (words) => fork(words, thread),
