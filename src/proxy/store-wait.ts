@@ -16,9 +16,11 @@ interface StoreWaitOptions {
 
 /** Retry interval while the store is reachable but does not answer. */
 const AGAIN_MS = 200;
-/** Maximum wait for a store that answers with errors, in milliseconds. Meanwhile a file is opened again three times. */
+/** From the first error of a store, requests wait this long, in milliseconds. Meanwhile a file is opened again three times. */
 const ERRORS_MS = 2_000;
-const ERRORS: ReadonlySet<string> = new Set(['corrupt', 'error', 'readonly', 'full']);
+/** An error after so long without one is a first one. */
+const NO_ERRORS_MS = 3_000;
+const ERRORS: ReadonlySet<string> = new Set(['corrupt', 'error', 'readonly', 'refused', 'full']);
 
 /**
  * Lets requests wait while the store with their earlier cuts is unavailable. Forwarded unpruned, they would miss the
@@ -27,6 +29,8 @@ const ERRORS: ReadonlySet<string> = new Set(['corrupt', 'error', 'readonly', 'fu
 export class StoreWait {
   readonly #options: StoreWaitOptions;
   #bytes = 0;
+  /** The first and the last of the present errors, as `performance.now()`. */
+  readonly #errors = { firstMs: Number.NEGATIVE_INFINITY, lastMs: Number.NEGATIVE_INFINITY };
 
   constructor(options: StoreWaitOptions) {
     this.#options = options;
@@ -39,27 +43,34 @@ export class StoreWait {
   /**
    * @param cause - why the store could not be queried
    * @param sinceMs - `performance.now()` when the request arrived
-   * @param askedMs - when it first queried the store
    * @returns whether to try again
    */
-  async wait(cause: unknown, bytes: number, sinceMs: number, askedMs = sinceMs): Promise<boolean> {
+  async wait(cause: unknown, bytes: number, sinceMs: number): Promise<boolean> {
     const { maxMs, maxBytes } = this.#options;
     if (performance.now() >= sinceMs + maxMs || this.#bytes + bytes > maxBytes) return false;
     this.#bytes += bytes;
     try {
-      return await this.#back(cause, askedMs);
+      return await this.#back(cause);
     } finally {
       this.#bytes -= bytes;
     }
   }
 
-  async #back(cause: unknown, askedMs: number): Promise<boolean> {
+  async #back(cause: unknown): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
     const reason = storeReason(cause);
     if (reason === null) return false; // not a store failure, so waiting does not help
+    const isNew = ERRORS.has(reason) && this.#isNewError();
     await pause(AGAIN_MS);
-    if (reason === 'unreachable' || reason === 'locked') return true;
-    return ERRORS.has(reason) && performance.now() < askedMs + ERRORS_MS; // a single error must send no history whole
+    return isNew || reason === 'unreachable' || reason === 'locked';
+  }
+
+  /** Counts an error. @returns whether it may be a single one, after which no history must go whole */
+  #isNewError(): boolean {
+    const nowMs = performance.now();
+    if (nowMs > this.#errors.lastMs + NO_ERRORS_MS) this.#errors.firstMs = nowMs;
+    this.#errors.lastMs = nowMs;
+    return nowMs < this.#errors.firstMs + ERRORS_MS;
   }
 }

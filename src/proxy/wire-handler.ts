@@ -367,6 +367,7 @@ class WireExchange {
   ): Work<Exchange> {
     const { rewriter } = this.#options;
     this.#seam = yield* this.#enterSeams(rewritten, changed, isAgain);
+    if (this.#seam?.isUnknown) refusal?.mayLackSummary(() => this.#seam?.bare() ?? null);
     let exchange = this.#seam?.swapped
       ? yield* this.#sendSwapped(this.#seam, rewritten, refusal)
       : yield* this.#sendPlain(changed, original, rewritten, refusal);
@@ -405,7 +406,6 @@ class WireExchange {
       return null;
     const { purpose } = operation;
     const body = changed ?? rewritten.received;
-    const askedMs = performance.now();
     const entered = seams.enter({
       requestId: this.#requestId,
       project: scope.project,
@@ -424,7 +424,7 @@ class WireExchange {
       body,
       beganMs: this.#beganMs,
       origin: upstream.origin,
-      wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt, askedMs) ?? false,
+      wait: async (cause) => storeWait?.wait(cause, body.length, this.#arrivedAt) ?? false,
       send: (to, headers, body, { timeoutMs, maxBytes }) => upstream.request(to, headers, body, timeoutMs, maxBytes),
     });
     return yield* waitFor(entered);

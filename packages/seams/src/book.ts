@@ -6,8 +6,8 @@ import { COLUMNS } from './tables.ts';
  * `asked`: the request is under way. `ready`: the block was stored, and no request had it yet. `used`: a request with it was
  * sent. `kept`: the provider accepted one. `failed`: no block came. `refused`: the first request with it was refused, so it
  * is given up for good. `late`: a request that began after it went out without it, so that it no longer fits. `lost`: no
- * compaction, but a conversation that may have had one of which nothing is stored: it goes on without what the model
- * thought behind the first `messages` messages, up to `usedMessages`. `switched`: no compaction, but from here on another
+ * compaction, but a conversation that went out without one that it may have had: it goes on whole, without what the model
+ * thought in its first `messages` messages, from `usedMessages` on. `switched`: no compaction, but from here on another
  * model answers a conversation with a block, or the model of the block again.
  */
 export type State = 'asked' | 'ready' | 'used' | 'kept' | 'failed' | 'refused' | 'late' | 'lost' | 'switched';
@@ -52,6 +52,14 @@ export interface AskedCompaction {
 /** States of compactions, which people see. */
 export type ShownState = Exclude<State, 'switched'>;
 
+/** A row that is no compaction. */
+export type OtherRow = Omit<AskedCompaction, 'pictures' | 'weight'>;
+
+/** A conversation that goes on without what the model thought. */
+export interface LostCompaction extends OtherRow {
+  readonly usedMessages: number;
+}
+
 /** A compaction as in the store, for `why`. */
 export interface ShownRow {
   readonly atMs: number;
@@ -93,6 +101,8 @@ export class CompactionBook {
   readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
   /** Conversations whose blocks this process sent, and that were erased since. */
   readonly #erased = new BoundedMap<string, Compaction>(MAX_BLOCKS);
+  /** Records of lost ones that could not be stored yet. */
+  readonly #unsaved = new BoundedMap<string, LostCompaction>(MAX_BLOCKS);
   /** What this process changed since it last read a compaction. */
   readonly #changed = new BoundedMap<number, Partial<Compaction>>(MAX_BLOCKS);
 
@@ -107,9 +117,9 @@ export class CompactionBook {
   }
 
   /**
-   * Compactions of a conversation, newest first, and its switches of models behind them. While the store is unavailable, those that this process saw sent before,
-   * because what the model thought since is bound to them. One whose line had no place yet is none of them: another
-   * request may have placed it since.
+   * Compactions of a conversation, newest first, and its switches of models behind them. While the store is unavailable,
+   * those that this process saw sent before or lost, because what the model thought since is bound to that. One whose line
+   * had no place yet is none of them: another request may have placed it since.
    *
    * @param conversation - content id
    */
@@ -123,11 +133,14 @@ export class CompactionBook {
       );
       this.#forgetOthers(key, rows);
       for (const { id } of rows) this.#changed.delete(id);
-      return rows;
+      const lost = this.#unsaved.get(key);
+      if (lost === undefined) return rows;
+      await this.lost(lost).catch(() => undefined); // the next request does it again
+      return [lostOf(lost), ...rows];
     } catch (cause) {
       const known = this.#seen.get(key)?.map((one): Compaction => ({ ...one, ...this.#changed.get(one.id) })) ?? [];
-      const seen = known.filter(({ state }) => state === 'used' || state === 'kept');
-      if (seen.length === 0 || seen.some(({ linePrefix }) => linePrefix === '')) throw cause;
+      const seen = known.filter(({ state }) => SENT.has(state));
+      if (seen.length === 0 || seen.some(({ state, linePrefix }) => state !== 'lost' && linePrefix === '')) throw cause;
       return [...seen, ...known.filter(({ state }) => state === 'switched')];
     }
   }
@@ -185,19 +198,25 @@ export class CompactionBook {
     });
   }
 
-  /** Adds a row that is no compaction. */
-  async add(
-    state: 'lost' | 'switched',
-    of: Omit<AskedCompaction, 'pictures' | 'weight'>,
-    usedMessages = 0,
-  ): Promise<void> {
+  /** Records that a conversation goes on without what the model thought; while the store cannot be written, in memory. */
+  async lost(of: LostCompaction): Promise<void> {
+    const key = `${of.project}\n${of.conversation}`;
+    this.#unsaved.set(key, of);
+    this.#seen.set(key, [lostOf(of), ...(this.#seen.get(key) ?? [])]);
+    await this.#add('lost', of, of.usedMessages);
+    if (this.#unsaved.get(key) === of) this.#unsaved.delete(key);
+  }
+
+  /** Records that from here on another model answers. */
+  switched(of: OtherRow): Promise<void> {
+    return this.#add('switched', of, 0);
+  }
+
+  async #add(state: 'lost' | 'switched', of: OtherRow, usedMessages: number): Promise<void> {
     const { project, conversation, shown, keyId, wire, model, host, prefix, messages } = of;
-    await this.#sql.write(() =>
-      one(INSERT, [
-        ...[project, conversation, shown, keyId, wire, model, host, prefix, messages],
-        ...[state, '', '', '', '', 0, 0, 0, 0, Math.trunc(of.askedMs), 0, 0, usedMessages, 0],
-      ]),
-    );
+    const names = [project, conversation, shown, keyId, wire, model, host, prefix, messages];
+    const others = [state, '', '', '', '', 0, 0, 0, 0, Math.trunc(of.askedMs), 0, 0, usedMessages, 0];
+    await this.#sql.write(() => one(INSERT, [...names, ...others]), { waitMs: OTHER_WAIT_MS });
   }
 
   /** Stores a block. Durable when it resolves, and only then used. */
@@ -315,6 +334,17 @@ export function keyOf({ id, prefix, askedMs }: Pick<Compaction, 'id' | 'prefix' 
   return `${id} ${askedMs} ${prefix}`;
 }
 
+/** Maximum wait of a request to record what is no compaction. */
+const OTHER_WAIT_MS = 1_000;
+
+/** As it is read from the store. */
+export function lostOf(of: LostCompaction): Compaction {
+  const none = { line: '', linePrefix: '', pictures: 0, weight: 0, leftOver: 0, dollars: 0, readyMs: 0, usedMs: 0 };
+  return { id: 0, state: 'lost', ...none, ...of };
+}
+
+/** States of what requests were sent with. */
+const SENT: ReadonlySet<State> = new Set(['used', 'kept', 'lost']);
 const DAY_MS = 86_400_000;
 /** Failures after which a model is not asked for a day. */
 const FAILURES = 3;

@@ -10,7 +10,7 @@ import { hasUserWords } from 'mcp-pruner/core/request/user-signs.ts';
 import { storeReason } from 'mcp-pruner/errors/errors.ts';
 import type { ProviderUsage, ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
 import type { Background } from './background.ts';
-import { type AskedCompaction, type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS } from './book.ts';
+import { type Compaction, type CompactionBook, KNOWN_MS, keyOf, LOST_MS, lostOf, type OtherRow } from './book.ts';
 import { type ByteEdit, textBehind, withEdits } from './json-edit.ts';
 import { messagesWire } from './messages-wire.ts';
 import { ReadsAgain, type Replaced } from './reads-again.ts';
@@ -69,6 +69,8 @@ export class Seat implements SeamSeat {
   readonly #unlined = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+  /** When a request was answered that went out like that. What the model thought then is not bound to a compaction. */
+  readonly #answeredWhole = new BoundedMap<string, number>(MAX_CONVERSATIONS);
   /** When the compactions of a conversation were read the last time. */
   #readMs = Number.NEGATIVE_INFINITY;
   /** Until when the provider accepts no further requests of a key; infinite: until its next success. */
@@ -194,6 +196,14 @@ export class Seat implements SeamSeat {
     return (this.#missed.get(key) ?? -1) >= readyMs;
   }
 
+  answerWhole(key: string): void {
+    this.#answeredWhole.set(key, this.nowMs());
+  }
+
+  wasAnsweredWhole(key: string, sinceMs: number): boolean {
+    return (this.#answeredWhole.get(key) ?? -1) >= sinceMs;
+  }
+
   /** Messages that are sent without the line of a compaction. */
   goWithoutLine(compaction: string, prefix: string): void {
     this.#unlined.set(compaction, prefix);
@@ -263,6 +273,7 @@ class OneExchange implements SeamExchange {
   readonly #request: SeamRequest;
   readonly #key: string;
   swapped: Swapped | null = null;
+  isUnknown = false;
   /** The compaction in use. */
   #used: Compaction | null = null;
   #wasRefused = false;
@@ -292,7 +303,7 @@ class OneExchange implements SeamExchange {
     this.#known = await book.ofConversation(project, rewritten.conversationId);
     const { conversationId, messages } = rewritten;
     const erased = this.#known.length === 0 ? book.takeErased(project, conversationId, messages.length) : undefined;
-    if (erased !== undefined) this.#known = [{ ...erased, ...(await this.#goOnWithout(erased.usedMessages)) }];
+    if (erased !== undefined) this.#known = [await this.#goOnWithout(erased.usedMessages)];
     this.#seat.note(this.#request, this.#known);
     if (this.#request.isSocket === true)
       for (const one of this.#known) if (one.state === 'asked' && this.#standsIn(one)) await this.#discard(one.id);
@@ -331,14 +342,14 @@ class OneExchange implements SeamExchange {
     if (!isOurs && switches >= MAX_SWITCHES) return;
     const at = { prefix: rewritten.prefixes[messages - 1] ?? '', messages };
     try {
-      await this.#options.book.add('switched', { ...this.#named, ...at });
+      await this.#options.book.switched({ ...this.#named, ...at });
     } catch (cause) {
       this.#notNoted(cause);
     }
   }
 
   /** What the store needs to find a row of this conversation. */
-  get #named(): Omit<AskedCompaction, 'prefix' | 'messages' | 'pictures' | 'weight'> {
+  get #named(): Omit<OtherRow, 'prefix' | 'messages'> {
     const { project, keyId = '', dialect, rewritten } = this.#request;
     const names = { project, keyId, conversation: rewritten.conversationId, shown: rewritten.shownId };
     return { ...names, wire: dialect.name, ...this.#answering, askedMs: this.#seat.nowMs() };
@@ -349,6 +360,7 @@ class OneExchange implements SeamExchange {
     this.swapped = null;
     this.#used = null;
     this.#known = null;
+    this.isUnknown = true;
     this.#seat.miss(this.#key);
   }
 
@@ -362,6 +374,10 @@ class OneExchange implements SeamExchange {
       .filter((one) => HELD.has(one.state) && one.wire === dialect.name && this.#standsIn(one))
       .toSorted((a, b) => b.messages - a.messages || b.id - a.id);
     for (const [i, one] of fitting.entries()) {
+      this.#older = [];
+      if (one.state === 'lost') return one; // and all that is older
+      if (one.state !== 'ready' && this.#seat.wasAnsweredWhole(this.#key, one.usedMs))
+        return this.#goOnWithout(this.#answered);
       this.#older = fitting.slice(i + 1).filter(({ state }) => state !== 'ready');
       if (one.state !== 'ready') return one;
       const isOther = !this.#fits(one);
@@ -438,10 +454,9 @@ class OneExchange implements SeamExchange {
   #whole(wire: SeamWire, one: Compaction): Buffer {
     const { body, dialect } = this.#request;
     const lined = withEdits(body, this.#lines);
-    const all = [one, ...this.#older];
     const bound = this.#answersWith(one);
-    const isLost = (i: number): boolean =>
-      all.some(({ state, messages, usedMessages }) => state === 'lost' && i >= messages && i < usedMessages);
+    const lost = [one, ...this.#older].filter(({ state }) => state === 'lost');
+    const isLost = (i: number): boolean => lost.some(({ messages, usedMessages }) => i >= usedMessages && i < messages);
     return wire.withoutThinking(lined, dialect.scan(lined), (i) => bound.isAt(i) || isLost(i)) ?? lined;
   }
 
@@ -462,18 +477,14 @@ class OneExchange implements SeamExchange {
     return this.#request.rewritten.messages.findIndex(({ role }) => role === 'assistant') + 1;
   }
 
-  /** Records that the conversation goes on without what the model thought behind so many messages until now. */
-  async #goOnWithout(messages: number): Promise<Pick<Compaction, 'state' | 'prefix' | 'messages' | 'usedMessages'>> {
+  /** Records that the conversation goes on whole, without what the model thought from a message on until now. */
+  async #goOnWithout(usedMessages: number): Promise<Compaction> {
     const { rewritten } = this.#request;
     this.#seat.has(this.#request);
-    const usedMessages = rewritten.messages.length;
-    const first = { prefix: rewritten.prefixes[messages - 1] ?? '', messages };
-    try {
-      await this.#options.book.add('lost', { ...this.#named, ...first }, usedMessages);
-    } catch (cause) {
-      this.#notNoted(cause);
-    }
-    return { state: 'lost', ...first, usedMessages };
+    const messages = rewritten.messages.length - 1;
+    const lost = { ...this.#named, prefix: rewritten.prefixes[messages - 1] ?? '', messages, usedMessages };
+    await this.#options.book.lost(lost).catch((cause: unknown) => this.#notNoted(cause));
+    return lostOf(lost);
   }
 
   /** The edits that add the lines of a summary and of older ones. */
@@ -548,6 +559,7 @@ class OneExchange implements SeamExchange {
     }
     if (status < 200 || status >= 300 || purpose !== 'generate') return;
     this.#seat.succeeded(caller);
+    if (this.isUnknown && !this.#wasRefused) this.#seat.answerWhole(this.#key);
     const one = this.#used;
     if (one?.state === 'used' && !this.#wasRefused) {
       this.#options.book.become(one.id, 'kept', ['used']).catch((cause: unknown) => this.#notNoted(cause));

@@ -54,6 +54,32 @@ it('knows a block and its line while the store cannot be read, as this process l
   await expect(known()).rejects.toThrow(StoreUnavailable);
 });
 
+it('knows that a conversation does without its block while nothing can be stored or read, and stores it later', async () => {
+  const { sql } = openStore();
+  let isGone = false;
+  const unlessGone = <A extends unknown[], T>(call: (...of: A) => Promise<T>) => {
+    return (...of: A): Promise<T> => (isGone ? Promise.reject(new StoreUnavailable('error')) : call(...of));
+  };
+  const failing = { write: unlessGone(sql.write.bind(sql)), all: unlessGone(sql.all.bind(sql)) };
+  const book = new CompactionBook(Object.assign(Object.create(sql) as typeof sql, failing));
+  const known = async (of = book) => (await of.ofConversation('p', 'c')).map(({ state }) => state);
+  const id = Number(await book.ask(ASKED));
+  await book.ready(id, '{"type":"compaction"}', { leftOver: 10_000, dollars: 0.1, atMs: 2_000 });
+  await book.use(id, 5, 3_000);
+  await book.place(id, 'Earlier messages are gone.', 'def');
+  expect(await known()).toEqual(['used']);
+  isGone = true;
+  await expect(book.lost({ ...ASKED, messages: 9, usedMessages: 5 })).rejects.toThrow(StoreUnavailable);
+  expect(await known()).toEqual(['lost', 'used']);
+  isGone = false;
+  const other = new CompactionBook(sql);
+  expect(await known(other)).toEqual(['used']);
+  expect(await known()).toEqual(['lost', 'used']);
+  expect(await known(other)).toEqual(['lost', 'used']);
+  isGone = true;
+  expect(await known()).toEqual(['lost', 'used']);
+});
+
 it('erasing one conversation removes its block, and no other; the next one with its number gets its own', async () => {
   const { sql } = openStore();
   const book = new CompactionBook(sql);

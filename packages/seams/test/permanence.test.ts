@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore } from 'mcp-pruner/app/store.ts';
 import { edition } from 'mcp-pruner/edition.ts';
@@ -139,10 +139,7 @@ describe.each(PLACES)(
 
       if (by === 'by another one') await world.proxy.restart();
       const sent = world.turns.length;
-      const since = (): [number, number] => [
-        world.turns.length - sent,
-        world.agent.breaks.filter(({ effect }) => effect === 'refused').length,
-      ];
+      const since = (): [number, number] => [world.turns.length - sent, refusalsOf(world)];
       await world.turn('And the view?');
       expect(since()).toEqual([requests, breaks]);
       expect(world.forwarded).toHaveLength(world.messages.length - 1);
@@ -199,6 +196,65 @@ it.runIf(hasPostgres)(
     expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
   },
 );
+
+/** Another process, whose store cannot be read. @returns a function that brings the store back */
+async function withoutStore({ proxy }: SeamWorld): Promise<() => void> {
+  await proxy.stop();
+  const kept = join(tempFolder(), 'store.db');
+  renameSync(proxy.dbPath, kept);
+  writeFileSync(proxy.dbPath, 'no database'.repeat(1_000));
+  await proxy.start();
+  return () => {
+    for (const end of ['-wal', '-shm']) rmSync(proxy.dbPath + end, { force: true });
+    renameSync(kept, proxy.dbPath);
+  };
+}
+
+/** Goes on until the store has that the conversation does without its block. */
+async function untilLost(world: SeamWorld): Promise<void> {
+  await until(async () => {
+    await world.turn('Go on.');
+    const env = { MCP_PRUNER_DB_PATH: world.proxy.dbPath };
+    return (await compactionsIn(env).catch(() => '')).includes('"state":"lost"');
+  });
+}
+
+/** Number of histories that the provider refused. */
+function refusalsOf({ agent }: SeamWorld): number {
+  return agent.breaks.filter(({ effect }) => effect === 'refused').length;
+}
+
+it('a conversation with a block goes on where the store cannot be read, and when it can be again', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.task('Show the query.', 2);
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+  const bringBack = await withoutStore(world);
+  await world.task('And the view?', 2);
+  // whole, and pruned again: only then nothing of what was thought is sent
+  expect([world.isSwapped, refusalsOf(world)]).toEqual([false, 2]);
+  bringBack();
+  await untilLost(world);
+  await world.proxy.restart();
+  await world.task('Now the tests.', 2);
+  expect([world.isSwapped, refusalsOf(world)]).toEqual([false, 2]);
+});
+
+it('what was thought while its block was unknown stays out once the block is known again', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  world.more = { thinking: { type: 'disabled' } };
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  const bringBack = await withoutStore(world);
+  world.more = {};
+  await world.turn('And the index?');
+  expect([world.isSwapped, refusalsOf(world)]).toEqual([false, 1]); // the cuts were unknown too
+  bringBack();
+  await untilLost(world);
+  await world.task('Now the tests.', 2);
+  expect([world.isSwapped, refusalsOf(world)]).toEqual([false, 1]);
+});
 
 /** Number of statements that wait for a lock in this database. */
 async function waiting(client: pg.Client): Promise<number> {

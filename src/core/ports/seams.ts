@@ -72,10 +72,12 @@ export interface Swapped {
 export interface SeamExchange {
   /** The body to send instead; `null` leaves it as it is. */
   readonly swapped: Swapped | null;
+  /** It could not be found out whether the conversation has a summary: the request goes out without one. */
+  readonly isUnknown: boolean;
   /** The provider refused the swapped request (400). @returns what to send once instead, perhaps with an older summary */
   refused(): Promise<Swapped>;
   /**
-   * The provider refused the history twice, of which the store has nothing: perhaps a summary was erased.
+   * The provider refused a history that it may have accepted with a summary: one that was erased, or is unknown.
    *
    * @returns the request without what the model thought; `null` if there is nothing of that
    */

@@ -21,7 +21,7 @@ export const REFUSED_SUMMARY: Decline = {
 /** Decides which answers are dropped as refusals, to resend the request in another form. */
 export class Refusal {
   readonly #dialect: Dialect;
-  readonly #rawHistory: boolean;
+  #rawHistory: boolean;
   readonly #mayGoWhole: boolean;
   /** The provider rejected the history, so an earlier run must have pruned it. */
   ofHistory = false;
@@ -30,7 +30,7 @@ export class Refusal {
   readonly #isKept: boolean;
   /** The other form of the rejected history. */
   other: Buffer | null = null;
-  readonly #otherForm: (() => Buffer | null) | undefined;
+  #otherForm: (() => Buffer | null) | undefined;
 
   /**
    * @param mayResend - the request was pruned and generates an answer (not a token count)
@@ -49,6 +49,13 @@ export class Refusal {
     this.#otherForm = otherForm;
     // after accepted cuts, an unpruned request would change the conversation's history
     this.#mayGoWhole = mayResend && !acceptedBefore;
+  }
+
+  /** The history may have been accepted with a summary. @param otherForm - see the constructor */
+  mayLackSummary(otherForm: () => Buffer | null): void {
+    if (this.#rawHistory) return; // it is pruned again first
+    this.#rawHistory = this.#dialect.verifiesHistory === 'always';
+    this.#otherForm = otherForm;
   }
 
   /** `hold`: the complete body decides. `peek`: the first event decides. */
