@@ -58,8 +58,12 @@ export async function orNone<T>(read: Promise<T>, none: T): Promise<T> {
   }
 }
 
-/** Like the records of what was sent, a block outlives the originals. */
+/** Like the records of what was sent, a block outlives the originals: it stays this long after the last request. */
 const TTL_MS = 90 * 86_400_000;
+const UNUSED = `
+  SELECT c.id FROM main.seam_compaction c WHERE CASE WHEN c.used_ms > c.asked_ms THEN c.used_ms ELSE c.asked_ms END < ?
+    AND NOT EXISTS (SELECT 1 FROM main.ledger_turn t WHERE t.conversation = c.shown AND t.project = c.project AND t.at_ms >= ?)
+  ORDER BY c.id LIMIT ?`;
 
 export const seamTables: PartTables = {
   common: TABLES,
@@ -81,8 +85,7 @@ export const seamTables: PartTables = {
     }
   },
   *sweep(nowMs, _ttlMs, limit): Steps<number> {
-    const old = `SELECT id FROM main.seam_compaction WHERE CASE WHEN used_ms > asked_ms THEN used_ms ELSE asked_ms END < ?
-      ORDER BY id LIMIT ?`;
-    return yield* change(`DELETE FROM main.seam_compaction WHERE id IN (${old})`, [Math.trunc(nowMs - TTL_MS), limit]);
+    const beforeMs = Math.trunc(nowMs - TTL_MS);
+    return yield* change(`DELETE FROM main.seam_compaction WHERE id IN (${UNUSED})`, [beforeMs, beforeMs, limit]);
   },
 };

@@ -169,6 +169,30 @@ it('a project that is erased right behind the first request with a block goes on
   expect([world.turns.length - sent, world.isSwapped, refused]).toEqual([2, false, []]);
 });
 
+it('a block stays as long as its conversation goes on, and then for 90 days', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  for (let i = 0; i < 3; i++) {
+    await world.turn('Go on.');
+    world.clock.now += 60 * 86_400_000;
+  }
+  await world.proxy.stop();
+  expect(await sweptRows(world)).toHaveLength(1); // not the one of a conversation of which nothing is known
+  world.clock.now += 60 * 86_400_000;
+  expect(await sweptRows(world)).toHaveLength(0);
+});
+
+/** The compactions that a sweep leaves. */
+async function sweptRows({ proxy, clock }: SeamWorld): Promise<unknown[]> {
+  const store = await openStore(settingsOf({ MCP_PRUNER_DB_PATH: proxy.dbPath }), { edition, clock });
+  try {
+    while (await store.sweep());
+    return await store.sql.all('SELECT * FROM main.seam_compaction');
+  } finally {
+    await store.close();
+  }
+}
+
 it.runIf(hasPostgres)(
   'a conversation with a block waits while the database cannot be read, rather than break',
   async () => {
