@@ -236,7 +236,7 @@ export class Ledger implements OpenLedger {
       this.#report(new Error('too many requests waited'), this.#lost);
       this.#lost = 0;
     }
-    if (this.#waiting > 0 || this.#queue.length > 0) this.#behind.soon();
+    if (!this.#closing && this.#waiting + this.#queue.length > 0) this.#behind.soon();
   }
 
   #report(cause: unknown, requests: number): void {

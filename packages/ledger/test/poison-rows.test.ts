@@ -193,3 +193,23 @@ describe.each(open.filter(([, , isHere]) => isHere))('a ledger in %s', (_place, 
     ]);
   });
 });
+
+it('a closed ledger plans no more attempts for requests that it could not write', async () => {
+  let planned = 0;
+  class Planned extends WriteBehind {
+    override wake(): void {
+      planned++;
+    }
+  }
+  const closed: Partial<LedgerStore> = { settle: () => Promise.reject(new StoreUnavailable('closed')) };
+  const store = closed as LedgerStore;
+  const clock = { nowMs: () => NOW };
+  const ledger = new Ledger({ store, prices: new Prices([]), clock, onFailure: () => {}, behind: new Planned() });
+  ledger.request(requestOf(1, 100));
+  await ledger.flush();
+  expect(planned).toBeGreaterThan(1);
+  await ledger.close();
+  const before = planned;
+  await ledger.flush(); // by the timer of an attempt that was planned before
+  expect([planned - before, ledger.queued]).toEqual([0, 1]);
+});
