@@ -71,6 +71,8 @@ export class Seat implements SeamSeat {
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
   /** When a request was answered that went out like that. What the model thought then is not bound to a compaction. */
   readonly #answeredWhole = new BoundedMap<string, number>(MAX_CONVERSATIONS);
+  /** Blocks that the provider had accepted, and with which it refused the last request. */
+  readonly #refusedLast = new BoundedMap<string, true>(MAX_CONVERSATIONS);
   /** When the compactions of a conversation were read the last time. */
   #readMs = Number.NEGATIVE_INFINITY;
   /** Until when the provider accepts no further requests of a key; infinite: until its next success. */
@@ -194,6 +196,17 @@ export class Seat implements SeamSeat {
 
   missedSince(key: string, readyMs: number): boolean {
     return (this.#missed.get(key) ?? -1) >= readyMs;
+  }
+
+  /** @returns whether the provider refused the request before it too */
+  refuse(block: string): boolean {
+    const wasRefused = this.#refusedLast.has(block);
+    this.#refusedLast.set(block, true);
+    return wasRefused;
+  }
+
+  accept(block: string): void {
+    this.#refusedLast.delete(block);
   }
 
   answerWhole(key: string): void {
@@ -529,7 +542,7 @@ class OneExchange implements SeamExchange {
     this.#wasRefused = true;
     if (one === null || this.#wire === undefined) return asItIs(body);
     try {
-      if (one.state === 'kept') return asItIs(this.#whole(this.#wire, one));
+      if (one.state === 'kept') return asItIs(this.#whole(this.#wire, await this.#unlessRefusedTwice(one)));
       await this.#options.book.become(one.id, 'refused', ['used'], 'refused');
       this.#options.onRefused(rewritten.shownId);
       return await this.#asBefore(this.#wire);
@@ -537,6 +550,14 @@ class OneExchange implements SeamExchange {
       this.#options.onFailure('compaction_not_dropped', cause, { requestId: this.#request.requestId });
     }
     return asItIs(body);
+  }
+
+  /** A block that is refused again fits no longer what the model thought, and would be refused for ever. */
+  async #unlessRefusedTwice(one: Compaction): Promise<Compaction> {
+    if (!this.#seat.refuse(keyOf(one))) return one;
+    this.#lines = [];
+    this.#older = [];
+    return this.#goOnWithout(one.usedMessages);
   }
 
   /** The request as it was before a summary that is given up: with the summary before it, if there is one. */
@@ -561,6 +582,7 @@ class OneExchange implements SeamExchange {
     this.#seat.succeeded(caller);
     if (this.isUnknown && !this.#wasRefused) this.#seat.answerWhole(this.#key);
     const one = this.#used;
+    if (one !== null && !this.#wasRefused) this.#seat.accept(keyOf(one));
     if (one?.state === 'used' && !this.#wasRefused) {
       this.#options.book.become(one.id, 'kept', ['used']).catch((cause: unknown) => this.#notNoted(cause));
     }

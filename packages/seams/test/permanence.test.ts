@@ -169,6 +169,26 @@ it('a project that is erased right behind the first request with a block goes on
   expect([world.turns.length - sent, world.isSwapped, refused]).toEqual([2, false, []]);
 });
 
+it('a block that fits no longer what was thought is let go when it is refused twice in a row', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.task('Show the query.', 2);
+  const { proxy } = world;
+  const kept = join(tempFolder(), 'store.db');
+  await proxy.stop();
+  renameSync(proxy.dbPath, kept);
+  await proxy.start(); // as after a failover to an empty replica
+  await world.task('And the view?', 2);
+  await proxy.stop();
+  renameSync(kept, proxy.dbPath);
+  await proxy.start();
+  const refused = refusalsOf(world);
+  await world.task('Now the tests.', 3);
+  await proxy.restart();
+  await world.task('And the docs.', 2);
+  expect([world.isSwapped, refusalsOf(world) - refused]).toEqual([false, 2]);
+});
+
 it('a block stays as long as its conversation goes on, and then for 90 days', async () => {
   const world = await openWorld();
   await world.toSummary();
