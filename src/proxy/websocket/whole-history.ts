@@ -1,6 +1,5 @@
 import { prefixesOf } from '../../core/request/prefix-memo.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
-import { applyToBody } from '../../core/request/splice.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
 import { JsonCursor, JsonShapeError, type Span } from '../../wires/json/cursor.ts';
 
@@ -37,18 +36,21 @@ export function wholeOf(
 
 /** A frame with the messages of an earlier one before its own, which continues nothing. */
 function joined(first: Buffer, next: Buffer): Buffer {
-  const before = contentOf(first, membersOf(first).get('input'));
   const members = membersOf(next);
-  const input = members.get('input');
-  const isAlone = before.length === 0 || contentOf(next, input).length === 0;
-  const items = { start: (input?.start ?? 0) + 1, bytes: Buffer.concat([before, Buffer.from(isAlone ? '' : ',')]) };
-  const id = members.get('previous_response_id');
-  const edits = [{ ...items, end: items.start }, ...(id ? [{ ...id, bytes: Buffer.from('null') }] : [])];
-  return applyToBody(
-    next,
-    edits.toSorted((a, b) => a.start - b.start),
+  const lists = [contentOf(first, membersOf(first).get('input')), contentOf(next, members.get('input'))];
+  const input = [OPEN, ...separated(lists.filter(({ length }) => length > 0)), CLOSE];
+  members.delete('previous_response_id');
+  const fields = Array.from(members, ([key, { start, end }]) =>
+    Buffer.concat([Buffer.from(`${JSON.stringify(key)}:`), ...(key === 'input' ? input : [next.subarray(start, end)])]),
   );
+  return Buffer.concat([Buffer.from('{'), ...separated(fields), Buffer.from('}')]);
 }
+
+function separated(parts: readonly Buffer[]): Buffer[] {
+  return parts.flatMap((part, i) => (i === 0 ? [part] : [COMMA, part]));
+}
+
+const [OPEN, CLOSE, COMMA] = ['[', ']', ','].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
 
 /** The bytes between the brackets of a list. */
 function contentOf(frame: Buffer, list: Span | undefined): Buffer {
