@@ -320,7 +320,13 @@ class WireExchange {
     }: Pick<PrunedRequest, 'changed' | 'dryRun'> & { readonly rewritten: RewrittenRequest },
   ): Work<void> {
     const { dialect } = this.#options;
-    const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
+    const isGenerated = this.#to.operation.purpose === 'generate';
+    const { rawHistory, isKept, acceptedBefore } = rewritten;
+    const isAsBefore = !rawHistory && !isKept && (changed === null || acceptedBefore);
+    const refusal =
+      isAsBefore && isGenerated
+        ? this.#refusalOfThinking()
+        : new Refusal(dialect, rewritten, changed !== null && isGenerated);
     const first = yield* this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#reporter.report(dryRun ?? rewritten, changed === null, first);
     if (refusal.ofHistory) return yield* this.#sendRepruned(original, plain);
@@ -352,10 +358,14 @@ class WireExchange {
     this.#reporter.fallbacks.push('past_refused' satisfies FallbackCode);
     const { rewritten, changed } = yield* this.#prune(plain, true);
     if (rewritten === null) return this.#reporter.report(null, true, yield* this.#send(original, [], [], null));
-    const history = { rawHistory: true, acceptedBefore: true, isKept: false };
-    const refusal = new Refusal(this.#options.dialect, history, false, () => this.#seam?.bare() ?? null);
-    const exchange = yield* this.#sendPruned(original, rewritten, changed, refusal, true);
+    const exchange = yield* this.#sendPruned(original, rewritten, changed, this.#refusalOfThinking(), true);
     this.#reporter.report(rewritten, changed === null, exchange);
+  }
+
+  /** Of a history that can only be sent again without the model's thinking, if a summary may be the cause. */
+  #refusalOfThinking(): Refusal {
+    const history = { rawHistory: true, acceptedBefore: true, isKept: false };
+    return new Refusal(this.#options.dialect, history, false, () => this.#seam?.bare() ?? null);
   }
 
   *#sendPruned(

@@ -213,6 +213,28 @@ async function sweptRows({ proxy, clock }: SeamWorld): Promise<unknown[]> {
   }
 }
 
+it('a conversation that goes on in another project, or was erased, goes on without what was thought with the block', async () => {
+  const world = await openWorld();
+  world.command = 'true';
+  await world.turn('Fix the checkout of the shop, please.');
+  for (let i = 0; i < 8; i++) await world.turn(`Go on, part ${i}.`); // nothing is cut
+  await world.result('made');
+  for (const words of ['Show the query.', 'And the index?']) await world.turn(words);
+  expect(world.isSwapped).toBe(true);
+  const refused = (): number => world.agent.breaks.filter(({ effect }) => effect === 'refused').length;
+  const before = [...world.messages];
+  const headers = { 'x-mcp-pruner-project': 'renamed' };
+  for (const words of ['And the view?', 'And the trigger?']) await world.turn(words, { headers });
+  expect([world.isSwapped, refused()]).toEqual([false, 1]);
+  world.messages = before;
+  world.agent.rewrite();
+  const env = { MCP_PRUNER_DB_PATH: world.proxy.dbPath };
+  expect((await run(['store', 'erase', '--project', 'default'], { env, clock: world.clock })).code).toBe(0);
+  await world.proxy.restart();
+  for (const words of ['And the view?', 'And the trigger?']) await world.turn(words);
+  expect([world.isSwapped, refused()]).toEqual([false, 2]);
+});
+
 it.runIf(hasPostgres)(
   'a conversation with a block waits while the database cannot be read, rather than break',
   async () => {
