@@ -82,6 +82,8 @@ const SELECT = `SELECT id, wire, model, host, prefix, messages, state, line, lin
 const INSERT = `INSERT INTO main.seam_compaction (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING id`;
 const MAX_OF_CONVERSATION = 200;
 const MAX_BLOCKS = 500;
+/** Of all blocks in memory: one of OpenAI has the user's newest messages in it. */
+const MAX_BLOCK_CHARS = 16 * 1024 * 1024;
 /** Interval at which each process with requests checks whether the store has compactions, until it finds one. */
 export const LOOK_MS = 1_000;
 /** A check that found none is trusted this long. After that, each request queries the store. */
@@ -97,7 +99,7 @@ export const STOPPED = 'stopped';
 /** The compactions in the store. Methods may reject with `StoreUnavailable`. */
 export class CompactionBook {
   readonly #sql: Sql;
-  readonly #blocks = new BoundedMap<string, string>(MAX_BLOCKS);
+  readonly #blocks = new BoundedMap<string, string>(MAX_BLOCK_CHARS, ({ length }) => length);
   readonly #seen = new BoundedMap<string, readonly Compaction[]>(MAX_BLOCKS);
   /** Conversations whose blocks this process sent, and that were erased since. */
   readonly #erased = new BoundedMap<string, Compaction>(MAX_BLOCKS);

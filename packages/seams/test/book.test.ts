@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { edition } from 'mcp-pruner/edition.ts';
 import { StoreUnavailable } from 'mcp-pruner/errors/errors.ts';
 import { openSqliteStore } from 'mcp-pruner/store/sqlite.ts';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { afterwards, tempFolder } from '../../../test/helpers/afterwards.ts';
 import { makeStore } from '../../../test/helpers/new-store.ts';
 import { type Compaction, CompactionBook } from '../src/book.ts';
@@ -78,6 +78,29 @@ it('knows that a conversation does without its block while nothing can be stored
   expect(await known(other)).toEqual(['lost', 'used']);
   isGone = true;
   expect(await known()).toEqual(['lost', 'used']);
+});
+
+it('keeps small blocks in memory, and large ones only up to a size', async () => {
+  const { sql } = openStore();
+  const all = vi.spyOn(sql, 'all');
+  const book = new CompactionBook(sql);
+  const reads = async (of: readonly Compaction[]): Promise<number> => {
+    all.mockClear();
+    for (const one of of) await book.blockOf(one);
+    return all.mock.calls.length;
+  };
+  const add = async (conversation: string, chars: number): Promise<Compaction> => {
+    const id = Number(await book.ask({ ...ASKED, conversation }));
+    await book.ready(id, 'x'.repeat(chars), { leftOver: 1, dollars: 0.1, atMs: 2_000 });
+    const [one] = await book.ofConversation('p', conversation);
+    return one as Compaction;
+  };
+  const small: Compaction[] = [];
+  for (let i = 0; i < 50; i++) small.push(await add(`small ${i}`, 40_000));
+  expect([await reads(small), await reads(small)]).toEqual([50, 0]);
+  const large: Compaction[] = [];
+  for (let i = 0; i < 12; i++) large.push(await add(`large ${i}`, 2_000_000));
+  expect([await reads(large), await reads(large)]).toEqual([12, 12]);
 });
 
 it('erasing one conversation removes its block, and no other; the next one with its number gets its own', async () => {
