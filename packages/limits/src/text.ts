@@ -34,7 +34,7 @@ export function limitsText(
 function accountsText(accounts: LimitsReport['accounts'], options: TextOptions): string {
   if (accounts.length === 0) {
     const none =
-      'no limits are known now: no answer reported any, or the windows that answers reported were reset since. The next answer to a subscription login reports them.';
+      'no limits are known now: no answer reported any, or the windows that answers reported were reset since. The next answer to a subscription login reports them; API keys have none.';
     return wrapped(none, '', options.io);
   }
   return accounts

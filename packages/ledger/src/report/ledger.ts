@@ -180,7 +180,7 @@ function finishedText(seams: SeamsReport['seams'], dollars: number): string {
   if (seams.weight_usd < LEAST_FINISHED) return '';
   const [largest] = seams.conversations;
   const most = largest ? `, the largest with ${count(largest.weight_tokens)} tokens` : '';
-  const advice = 'compacting where a task ends saves most of it';
+  const advice = 'report --sessions simulates what compacting would have saved';
   return `\nFinished work: ${money(seams.weight_usd)} of ${money(dollars)} repeated it${most}; ${advice}\n`;
 }
 

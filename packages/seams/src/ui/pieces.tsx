@@ -19,8 +19,8 @@ function Month() {
     <>
       {finished >= LEAST_DOLLARS && (
         <p class="quiet notes">
-          Finished work: {dollars(finished)} of {dollars(all)} this month. Compacting where a task ends saves most of
-          it.
+          Finished work: {dollars(finished)} of {dollars(all)} this month was paid to send it again.{' '}
+          <code>mcp-pruner report --sessions</code> simulates what compacting would have saved.
         </p>
       )}
       {made !== '' && <p class="quiet notes">{made}.</p>}
