@@ -29,6 +29,8 @@ export interface PartTables {
    * @returns the number of deleted rows
    */
   sweep?(nowMs: number, ttlMs: number | null, limit: number): Steps<number>;
+  /** Deletes texts of a project's conversations without requests since `beforeMs`, at most `limit`. @returns their number */
+  expireTexts?(project: string, beforeMs: number, limit: number): Steps<number>;
 }
 
 /** The subject of an erasure: some or `all` conversations of a project, or the link to a payer (`key_id`). */

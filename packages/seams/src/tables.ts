@@ -61,7 +61,7 @@ export async function orNone<T>(read: Promise<T>, none: T): Promise<T> {
 /** Like the records of what was sent, a block outlives the originals: it stays this long after the last request. */
 const TTL_MS = 90 * 86_400_000;
 const UNUSED = `
-  SELECT c.id FROM main.seam_compaction c WHERE CASE WHEN c.used_ms > c.asked_ms THEN c.used_ms ELSE c.asked_ms END < ?
+  SELECT c.id FROM main.seam_compaction c WHERE c.project = coalesce(?, c.project) AND CASE WHEN c.used_ms > c.asked_ms THEN c.used_ms ELSE c.asked_ms END < ?
     AND NOT EXISTS (SELECT 1 FROM main.ledger_turn t WHERE t.conversation = c.shown AND t.project = c.project AND t.at_ms >= ?)
   ORDER BY c.id LIMIT ?`;
 
@@ -84,8 +84,10 @@ export const seamTables: PartTables = {
       ]);
     }
   },
-  *sweep(nowMs, _ttlMs, limit): Steps<number> {
-    const beforeMs = Math.trunc(nowMs - TTL_MS);
-    return yield* change(`DELETE FROM main.seam_compaction WHERE id IN (${UNUSED})`, [beforeMs, beforeMs, limit]);
-  },
+  sweep: (nowMs, _ttlMs, limit) => deleteUnused(null, Math.trunc(nowMs - TTL_MS), limit),
+  expireTexts: deleteUnused,
 };
+
+function deleteUnused(project: string | null, beforeMs: number, limit: number): Steps<number> {
+  return change(`DELETE FROM main.seam_compaction WHERE id IN (${UNUSED})`, [project, beforeMs, beforeMs, limit]);
+}

@@ -202,6 +202,36 @@ it('a block stays as long as its conversation goes on, and then for 90 days', as
   expect(await sweptRows(world)).toHaveLength(0);
 });
 
+it.each(PLACES.filter(([, runs]) => runs))(
+  'a block goes with texts that its project does not keep, once its conversation has ended, on %s',
+  async (_place, _runs, place) => {
+    const env = await place();
+    const world = await openWorld({ env });
+    await world.toSummary();
+    await world.turn('Show the query.');
+    world.clock.now += 5 * 86_400_000;
+    await world.turn('And the index?');
+    await world.proxy.stop();
+    const settings = settingsOf({ ...env, MCP_PRUNER_DB_PATH: world.proxy.dbPath });
+    const store = await openStore(settings, { edition, clock: world.clock });
+    const statesAfter = async (days: number, project = 'default'): Promise<string[]> => {
+      world.clock.now += days * 86_400_000;
+      const erasure = await store.erasure();
+      while (await erasure.expire({ project, textDays: 3 }, 1e9));
+      const rows = await store.sql.all<{ state: string }>(
+        "SELECT state FROM main.seam_compaction WHERE project <> 'old'",
+      );
+      return rows.map(({ state }) => state);
+    };
+    expect([await statesAfter(2), await statesAfter(2, 'other'), await statesAfter(0)]).toEqual([
+      ['kept'],
+      ['kept'],
+      [],
+    ]);
+    await store.close();
+  },
+);
+
 /** The compactions that a sweep leaves. */
 async function sweptRows({ proxy, clock }: SeamWorld): Promise<unknown[]> {
   const store = await openStore(settingsOf({ MCP_PRUNER_DB_PATH: proxy.dbPath }), { edition, clock });

@@ -105,7 +105,7 @@ export class Erasure {
 
   /** See `expireProject`. */
   async expire(retention: ProjectRetention, ttlMs: number): Promise<boolean> {
-    const more = await expireProject(this.#sql, retention, ttlMs);
+    const more = await expireProject(this.#sql, retention, ttlMs, this.#parts);
     await this.#onDeleted?.();
     return more;
   }

@@ -1,4 +1,5 @@
 import type { ProjectRetention } from '../../core/ports/project-settings.ts';
+import type { PartTables } from '../part-tables.ts';
 import { all, change, type Sql, type Steps } from '../sql/steps.ts';
 import { linkedPrunes } from './links.ts';
 import { eraseConversations, eraseReplies, eraseSent, eraseWholeDecisions, releasePrunes } from './steps.ts';
@@ -25,10 +26,16 @@ export async function expireProject(
   sql: Sql,
   { project, textDays, ledgerDays, auditDays }: ProjectRetention,
   ttlMs: number,
+  parts: readonly PartTables[],
 ): Promise<boolean> {
   const before = (days: number): number => Math.trunc(sql.nowMs() - days * DAY_MS);
   let more = false;
-  if (textDays !== undefined) more = await expireTexts(sql, project, before(textDays), ttlMs);
+  if (textDays !== undefined) {
+    const beforeMs = before(textDays);
+    more = await expireTexts(sql, project, beforeMs, ttlMs);
+    for (const { expireTexts: expire } of parts)
+      if (expire) more = (await sql.write(() => expire(project, beforeMs, ROWS), WAIT)) === ROWS || more;
+  }
   if (ledgerDays !== undefined) more = (await sql.write(() => expireBills(project, before(ledgerDays)), WAIT)) || more;
   if (auditDays !== undefined) more = (await sql.write(() => expireEvents(project, before(auditDays)), WAIT)) || more;
   return more;
