@@ -16,7 +16,7 @@ export default defineConfig({
     exclude: ['test/clients/**', '**/node_modules/**', ...SLOW],
     globalSetup: ['test/helpers/global-setup.ts'],
     setupFiles: ['test/helpers/setup.ts'],
-    testTimeout: 120_000, // many times what the longest takes on a machine with nothing else to do
+    testTimeout: 300_000, // many times what the longest takes on a machine with nothing else to do
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000, interval: 40 } }, // as patient as the tests' own helpers
     // Test files share what they import: half of the CPU of a run went into loading it anew for each of them.
