@@ -10,13 +10,15 @@ interface StoreWaitOptions {
   readonly maxMs: number;
   /** Maximum total size of waiting bodies, in bytes. */
   readonly maxBytes: number;
+  /** From the first error of a store, requests wait this long, in milliseconds. Default: two seconds. */
+  readonly errorsMs?: number;
   /** Which requests wait; by default all whose history is unknown. */
   readonly waitsFor?: 'all' | 'bound';
 }
 
 /** Retry interval while the store is reachable but does not answer. */
 const AGAIN_MS = 200;
-/** From the first error of a store, requests wait this long, in milliseconds. Meanwhile a file is opened again three times. */
+/** Time in which a file is opened again three times. */
 const ERRORS_MS = 2_000;
 /** An error after so long without one is a first one. */
 const NO_ERRORS_MS = 3_000;
@@ -71,6 +73,6 @@ export class StoreWait {
     const nowMs = performance.now();
     if (nowMs > this.#errors.lastMs + NO_ERRORS_MS) this.#errors.firstMs = nowMs;
     this.#errors.lastMs = nowMs;
-    return nowMs < this.#errors.firstMs + ERRORS_MS;
+    return nowMs < this.#errors.firstMs + (this.#options.errorsMs ?? ERRORS_MS);
   }
 }

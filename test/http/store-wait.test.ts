@@ -25,6 +25,7 @@ import { serverLog } from '../helpers/texts.ts';
 
 interface ReplicaOptions {
   readonly maxMs?: number;
+  readonly errorsMs?: number;
   readonly maxBytes?: number;
   readonly ownRecords?: OwnRecords;
   readonly refusals?: HistoryRefusals;
@@ -87,7 +88,14 @@ class SharedStore {
   }
 
   optionsOf(options: ReplicaOptions = {}) {
-    const { maxMs = 600_000, maxBytes = 1e9, ownRecords, refusals = new HistoryRefusals(), isNew = false } = options;
+    const {
+      maxMs = 600_000,
+      errorsMs = 600_000,
+      maxBytes = 1e9,
+      ownRecords,
+      refusals = new HistoryRefusals(),
+      isNew = false,
+    } = options;
     return {
       rewriter: openPipeline({
         store: this.asked,
@@ -99,7 +107,7 @@ class SharedStore {
       budget: new ByteBudget(1e8),
       lateBudget: new ByteBudget(0),
       timeoutMs: 60_000,
-      storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
+      storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, errorsMs, maxBytes }),
       refusals,
       onFailure: () => {},
     };
@@ -222,7 +230,7 @@ describe.each([
     const { changed } = await replica(of(OLD, NEW));
     expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
     store.reason = 'corrupt';
-    expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
+    expect((await store.replica(dialect, { errorsMs: 0 })(of(OLD, NEW))).changed).toBeNull();
     store.reason = 'newer_schema';
     expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
     expect(store.waiting).toBe(0);
