@@ -281,7 +281,8 @@ export class CompactionBook {
     );
   }
 
-  async become(id: number, state: State, from: readonly State[], cause = ''): Promise<void> {
+  /** @returns whether it was in one of these states */
+  async become(id: number, state: State, from: readonly State[], cause = ''): Promise<boolean> {
     const changed = await this.#sql.write(() =>
       change('UPDATE main.seam_compaction SET state = ?, cause = ? WHERE id = ? AND state IN LIST(?)', [
         state,
@@ -291,6 +292,7 @@ export class CompactionBook {
       ]),
     );
     if (changed > 0) this.#note(id, { state });
+    return changed > 0;
   }
 
   /** Compactions of a conversation by the name that people see, oldest first. */

@@ -542,14 +542,22 @@ class OneExchange implements SeamExchange {
     this.#wasRefused = true;
     if (one === null || this.#wire === undefined) return asItIs(body);
     try {
-      if (one.state === 'kept') return asItIs(this.#whole(this.#wire, await this.#unlessRefusedTwice(one)));
-      await this.#options.book.become(one.id, 'refused', ['used'], 'refused');
-      this.#options.onRefused(rewritten.shownId);
+      if (one.state === 'used' && (await this.#options.book.become(one.id, 'refused', ['used'], 'refused')))
+        this.#options.onRefused(rewritten.shownId);
+      else if (await this.#isKept(one)) return asItIs(this.#whole(this.#wire, await this.#unlessRefusedTwice(one)));
       return await this.#asBefore(this.#wire);
     } catch (cause) {
       this.#options.onFailure('compaction_not_dropped', cause, { requestId: this.#request.requestId });
     }
     return asItIs(body);
+  }
+
+  /** Whether a block stays: the provider accepted it, perhaps in another copy of this request. */
+  async #isKept({ id, state }: Compaction): Promise<boolean> {
+    const { project, rewritten } = this.#request;
+    if (state === 'kept') return true;
+    const known = await this.#options.book.ofConversation(project, rewritten.conversationId);
+    return known.some((other) => other.id === id && other.state === 'kept');
   }
 
   /** A block that is refused again fits no longer what the model thought, and would be refused for ever. */

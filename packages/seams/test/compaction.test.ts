@@ -533,6 +533,29 @@ it('a request that a client sends twice at once gets the same block and the same
   expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
 });
 
+it('a block that a second copy of the first request finds refused stays, with its line, if the first was accepted', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  const store = new (sqliteDriver())(world.proxy.dbPath, { readonly: true });
+  const isKept = (): boolean => store.prepare("SELECT 1 FROM seam_compaction WHERE state = 'kept'").get() !== undefined;
+  let copies = 0;
+  world.intercept.answer = async (request, res) => {
+    if (!request.body.includes('"type":"compaction"') || ++copies !== 2) return false;
+    await until(isKept);
+    json(res, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'too busy to read it' } });
+    return true;
+  };
+  world.messages.push({ role: 'user', content: 'Show the query.' });
+  const answers = await Promise.all([world.send(), world.send()]);
+  store.close();
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(world.isSwapped).toBe(false);
+  expect(JSON.stringify(world.forwarded.at(-1))).toContain('the tool recall searches it');
+  world.messages.push(...world.agent.answer);
+  for (let i = 0; i < 3; i++) await world.turn(`Go on, part ${i}.`);
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});
+
 it('a disk that is full when the block arrives loses the block, and nothing else', async () => {
   const world = await openWorld();
   await world.task('Fix the checkout of the shop, please.', 8);
