@@ -167,6 +167,7 @@ export class Background {
     const { settings, clock, prices } = this.#options;
     const { rewritten, dialect, body, origin, isSubscription } = request;
     const { model } = rewritten;
+    if (settings.recall === 'off') return 'recall_off'; // what is replaced could not be searched
     if (isSubscription && !settings.seamsAlso.logins) return 'login';
     const host = hostOf(origin);
     if (!DEFAULT_HOSTS.has(host) && !settings.seamsAlso.hosts.includes(host)) return 'host';

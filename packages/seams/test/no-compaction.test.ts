@@ -32,6 +32,7 @@ it.each([
   ['in the control group', { MCP_PRUNER_HOLDOUT: '1' }, {}],
   ['for requests that switch the proxy off', {}, { 'x-mcp-pruner': 'off' }],
   ['on a host that is not listed', { MCP_PRUNER_SEAMS_HOSTS: 'gateway.example' }, {}],
+  ['while what was read cannot be searched', { MCP_PRUNER_RECALL: 'off' }, {}],
   ['below the least weight', { MCP_PRUNER_SEAM_TOKENS: '300000' }, {}],
   ['for logins', {}, { 'x-api-key': '', authorization: 'Bearer sk-ant-oat01-login' }],
 ] as const)('no summary is made %s', async (_when, env, headers) => {
