@@ -107,8 +107,8 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
         socket.write(`HTTP/1.1 100 Continue\r\n\r\n${rest}`);
         if (rest.includes('half')) socket.end();
       });
-      const proxy = await startProxy(url, { env: { MCP_PRUNER_UPSTREAM_TIMEOUT_MS: '300' } });
-      const answer = await ask(proxy, path).catch(() => null);
+      const env = { MCP_PRUNER_UPSTREAM_TIMEOUT_MS: rest === '' ? '300' : '30000' };
+      const answer = await ask(await startProxy(url, { env }), path).catch(() => null);
       if (rest === '') expect(answer?.status).toBe(504);
       else if (rest.includes('half')) expect(answer).toBeNull();
       else expect(answer?.body.toString()).toBe('hello');
