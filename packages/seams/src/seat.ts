@@ -67,6 +67,8 @@ export class Seat implements SeamSeat {
   readonly #words = new BoundedMap<string, { readonly prefix: string; readonly untilMs: number }>(MAX_CONVERSATIONS);
   /** Newest messages that were sent without the line of a block, because it could not be stored. They stay without it. */
   readonly #unlined = new BoundedMap<string, string>(MAX_CONVERSATIONS);
+  /** Hash of the messages that a conversation last sent without a block. */
+  readonly #without = new BoundedMap<string, string>(MAX_CONVERSATIONS);
   /** When a request went out although its compactions could not be read. */
   readonly #missed = new BoundedMap<string, number>(MAX_CONVERSATIONS);
   /** When a request was answered that went out like that. What the model thought then is not bound to a compaction. */
@@ -226,6 +228,15 @@ export class Seat implements SeamSeat {
     return this.#unlined.get(compaction) === prefix;
   }
 
+  /** The newest messages of a conversation that were sent without a block: its line is never put into them. */
+  goWithoutBlock(key: string, prefix: string): void {
+    this.#without.set(key, prefix);
+  }
+
+  wentWithoutBlock(key: string, prefix: string): boolean {
+    return this.#without.get(key) === prefix;
+  }
+
   lastAnswered(key: string): Answered | undefined {
     return this.#answered.get(key);
   }
@@ -321,15 +332,21 @@ class OneExchange implements SeamExchange {
     if (this.#request.isSocket === true)
       for (const one of this.#known) if (one.state === 'asked' && this.#standsIn(one)) await this.#discard(one.id);
     const found = await this.#usable(this.#known);
-    if (found === null) return;
-    await this.#noteSwitch(found);
-    if (this.#fits(found)) await this.#swap(this.#wire, found);
-    else await this.#unbind(this.#wire, found);
+    if (found !== null && !this.#isThread) await this.#noteSwitch(found);
+    if (found !== null && this.#fits(found)) await this.#swap(this.#wire, found);
+    else if (found !== null) await this.#unbind(this.#wire, found);
+    if (this.#used === null && this.#request.purpose === 'generate')
+      this.#seat.goWithoutBlock(this.#key, rewritten.prefixes.at(-1) ?? '');
   }
 
-  /** Whether a summary may be sent to this model and host. */
+  /** Whether later requests bring no history, and could not name the block to the provider. */
+  get #isThread(): boolean {
+    return this.#wire?.isThread?.(this.#request.body) === true;
+  }
+
+  /** Whether a summary may be sent with this request, to this model and host. */
   #fits(one: Compaction): boolean {
-    return one.state !== 'lost' && isSame(one, this.#answering);
+    return one.state !== 'lost' && isSame(one, this.#answering) && !this.#isThread;
   }
 
   get #answering(): Answering {
@@ -525,7 +542,10 @@ class OneExchange implements SeamExchange {
     if (one.linePrefix !== '') return one;
     const prefix = this.#request.rewritten.prefixes[messages.length - 1] ?? '';
     const last = messages.at(-1);
-    const isNever = this.#request.purpose !== 'generate' || this.#seat.wentWithoutLine(keyOf(one), prefix);
+    const isNever =
+      this.#request.purpose !== 'generate' ||
+      this.#seat.wentWithoutLine(keyOf(one), prefix) ||
+      this.#seat.wentWithoutBlock(this.#key, prefix);
     if (isNever || last === undefined || !wire.takesLine.has(last.role)) return one;
     try {
       return await this.#options.book.place(one.id, lineFor(one.pictures), prefix);

@@ -556,6 +556,41 @@ it('a block that a second copy of the first request finds refused stays, with it
   expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
 });
 
+it('a message that was sent before the block was there never gets its line', async () => {
+  const world = await openWorld();
+  const release = world.holdSummaries();
+  await world.task('Fix the checkout of the shop, please.', 8);
+  await world.turn('Now the invoices: why is the total wrong?');
+  await until(() => world.asked.length === 1);
+  world.messages.push({ role: 'user', content: 'Show the query.' });
+  await world.send(); // the client does not wait for this answer
+  expect(world.isSwapped).toBe(false);
+  release();
+  await world.result('made');
+  await world.send();
+  expect(world.isSwapped).toBe(true);
+  expect(JSON.stringify(world.forwarded)).not.toContain('the tool recall searches it');
+  world.messages.push(...world.agent.answer);
+  await world.turn('Go on.');
+  expect(JSON.stringify(world.forwarded.at(-1))).toContain('the tool recall searches it');
+  await world.turn('And the index?');
+  expect([world.isSwapped, world.agent.breaks]).toEqual([true, []]);
+});
+
+it('a thread that the provider keeps begins without the block, because what continues it could not name it', async () => {
+  const world = await openWorld();
+  await world.toSummary();
+  await world.turn('Show the query.');
+  expect(world.isSwapped).toBe(true);
+  world.more = { thread: { type: 'create' } };
+  await world.turn('Go on.');
+  expect(world.isSwapped).toBe(false);
+  expect(JSON.stringify(world.forwarded.slice(20))).not.toContain('"type":"thinking"');
+  world.more = {};
+  await world.turn('And the index?');
+  expect([world.isSwapped, world.agent.breaks.filter(({ effect }) => effect === 'refused')]).toEqual([true, []]);
+});
+
 it('a disk that is full when the block arrives loses the block, and nothing else', async () => {
   const world = await openWorld();
   await world.task('Fix the checkout of the shop, please.', 8);
