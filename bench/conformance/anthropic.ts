@@ -41,7 +41,8 @@ export function answerMessages(exchange: Exchange): Reply {
     if (isBare) agent.noteMissing(body.model, chain[i] ?? '', i);
   }
   const before = chain.at(-1) ?? '';
-  if (summary === null && at === null) agent.thought.set(before, String(body.model));
+  // the requests that continue a thread do not show which model answered what
+  if (summary === null && at === null && thread === null) agent.thought.set(before, String(body.model));
   const message = answerOf({ ...body, messages }, agent, summary === null ? before : sinceSummary(before), at);
   agent.answer = [{ role: 'assistant', content: message.content }];
   agent.answerId = String(message.id);
