@@ -84,6 +84,7 @@ describe.skipIf(!hasPostgres)('a session whose turns go to two replicas', () => 
       startServerProcess({
         env: {
           ...ENV,
+          MCP_PRUNER_DATABASE_WAIT_MS: '20000', // a busy machine takes its time after SIGCONT
           MCP_PRUNER_DATABASE_URL: database,
           MCP_PRUNER_DB_PATH: aFile(),
           MCP_PRUNER_ANTHROPIC_URL: session.upstream.url,
