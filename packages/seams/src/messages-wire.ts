@@ -31,8 +31,6 @@ export const messagesWire: SeamWire = {
     return true;
   },
 
-  isThread: (body) => valueIn(body, 'thread') !== undefined,
-
   excluded(body, { messages, managesContext }) {
     if (managesContext === true && !keepsAll(valueIn(body, 'context_management'))) return 'client_manages_context';
     const keys = membersOf(body).map(({ key }) => key);

@@ -341,7 +341,8 @@ class OneExchange implements SeamExchange {
 
   /** Whether later requests bring no history, and could not name the block to the provider. */
   get #isThread(): boolean {
-    return this.#wire?.isThread?.(this.#request.body) === true;
+    const { dialect, rewritten } = this.#request;
+    return dialect.keepsHistory === 'threads' && rewritten.isKept;
   }
 
   /** Whether a summary may be sent with this request, to this model and host. */

@@ -39,8 +39,6 @@ export interface SeamWire {
   bringsOnlyResults(added: Buffer): boolean;
   /** Why conversations like this one are not compacted; `''` if they may be. */
   excluded(body: Buffer, scanned: ScannedBody): string;
-  /** Whether the provider keeps what it is sent, so that the next requests bring only what is new. */
-  isThread?(body: Buffer): boolean;
   /**
    * @param body - the seam's request as it was sent
    * @param count - number of its messages before the seam
