@@ -1,6 +1,14 @@
 import type { ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
+import {
+  type ByteEdit,
+  elementsOf,
+  memberIn,
+  membersOf,
+  objectOf,
+  valueIn,
+  withEdits,
+} from 'mcp-pruner/wires/json/edit.ts';
 import { field, finiteNumber } from 'mcp-pruner/wires/json/value.ts';
-import { type ByteEdit, elementsOf, memberIn, membersOf, objectOf, valueIn, withEdits } from './json-edit.ts';
 import {
   type CompactionAnswer,
   type CompactionUsage,

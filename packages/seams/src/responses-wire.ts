@@ -1,6 +1,6 @@
 import type { ScannedMessage } from 'mcp-pruner/wires/dialects/dialect.ts';
+import { elementsOf, memberIn, membersOf, objectOf, valueIn, withEdits } from 'mcp-pruner/wires/json/edit.ts';
 import { field, finiteNumber } from 'mcp-pruner/wires/json/value.ts';
-import { elementsOf, memberIn, membersOf, objectOf, valueIn, withEdits } from './json-edit.ts';
 import { occurrences, parsedOr } from './messages-wire.ts';
 import { type CompactionAnswer, type CompactionUsage, type SeamWire, USER } from './wire.ts';
 

@@ -1,7 +1,8 @@
 import { prefixesOf } from '../../core/request/prefix-memo.ts';
 import type { RewrittenRequest } from '../../core/request/rewritten.ts';
 import type { Dialect } from '../../wires/dialects/dialect.ts';
-import { JsonCursor, JsonShapeError, type Span } from '../../wires/json/cursor.ts';
+import { JsonShapeError } from '../../wires/json/cursor.ts';
+import { elementsOf, memberIn, membersOf, objectOf } from '../../wires/json/edit.ts';
 
 /** An answered frame without any answer of the model in it or to it. */
 export interface Beginning {
@@ -36,35 +37,16 @@ export function wholeOf(
 
 /** A frame with the messages of an earlier one before its own, which continues nothing. */
 function joined(first: Buffer, next: Buffer): Buffer {
-  const members = membersOf(next);
-  const lists = [contentOf(first, membersOf(first).get('input')), contentOf(next, members.get('input'))];
-  const input = [OPEN, ...separated(lists.filter(({ length }) => length > 0)), CLOSE];
-  members.delete('previous_response_id');
-  const fields = Array.from(members, ([key, { start, end }]) =>
-    Buffer.concat([Buffer.from(`${JSON.stringify(key)}:`), ...(key === 'input' ? input : [next.subarray(start, end)])]),
+  const input = `[${[first, next].flatMap(itemsOf).join(',')}]`;
+  const kept = membersOf(next).filter(({ key }) => key !== 'previous_response_id');
+  return objectOf(
+    kept.map(({ key, span: { start, end } }) => [key, key === 'input' ? input : next.subarray(start, end)]),
   );
-  return Buffer.concat([Buffer.from('{'), ...separated(fields), Buffer.from('}')]);
 }
 
-function separated(parts: readonly Buffer[]): Buffer[] {
-  return parts.flatMap((part, i) => (i === 0 ? [part] : [COMMA, part]));
+/** The elements of a frame's list, as they are. @throws JsonShapeError */
+function itemsOf(frame: Buffer): string[] {
+  const input = memberIn(frame, 'input');
+  if (input === null) throw new JsonShapeError('no list of input');
+  return elementsOf(input).map(({ start, end }) => input.toString('utf8', start, end));
 }
-
-const [OPEN, CLOSE, COMMA] = ['[', ']', ','].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
-
-/** The bytes between the brackets of a list. */
-function contentOf(frame: Buffer, list: Span | undefined): Buffer {
-  if (list === undefined || frame[list.start] !== OPEN_BRACKET) throw new JsonShapeError('no list of input');
-  return Buffer.from(frame.toString('utf8', list.start + 1, list.end - 1).trim());
-}
-
-function membersOf(frame: Buffer): Map<string, Span> {
-  const cursor = new JsonCursor(frame);
-  const members = new Map<string, Span>();
-  cursor.object((key) => {
-    members.set(key, cursor.value());
-  });
-  return members;
-}
-
-const OPEN_BRACKET = 0x5b;

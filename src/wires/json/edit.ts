@@ -1,4 +1,4 @@
-import { JsonCursor, type Span } from 'mcp-pruner/wires/json/cursor.ts';
+import { JsonCursor, type Span } from './cursor.ts';
 
 /** A replacement of bytes; edits are in order and do not overlap. */
 export interface ByteEdit {
